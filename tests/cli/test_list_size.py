@@ -315,12 +315,20 @@ def test_bad_columns(tmp_path, changes, word, order):
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 
 
+def test_an_unknown_utility_is_answered_with_the_names(tmp_path):
+    """A `Utility` of one's own is for Python."""
+    spoiled().write_parquet(tmp_path / "t.parquet")
+    done = run("list-size", "t.parquet", "--utility", "happiness", "-o", "o.parquet", cwd=tmp_path)
+    refused(done, SettingError, "utility must be one of ndcg, pdcg, f1, ")
+    assert "your own" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "word"),
     [
         (("--utility", "happiness"), "utility"),
-        (("--policy", "min_size=5", "--max-size", "3"), "min_size=5"),
-        (("--max-size", "0"), "max_size"),
+        (("--policy", "min_size=5", "--max-size", "3"), "--max-size=3 is less than --policy min_size=5; raise the one"),
+        (("--max-size", "0"), "--max-size must be a whole number of at least 1, got 0"),
         (("--policy", "min_size=-1"), "min_size"),
         (("--expected-relevant", "-1"), "expected_relevant"),
         (("--threshold", "1.5"), "1.5"),
@@ -650,3 +658,19 @@ def test_the_report_takes_the_lists_of_a_run(runs, tmp_path):
     assert "Mean TP over the same" in page
     done = run("report", "pairs.parquet", "map.json", "--utility", "tp", "-o", "q.html", cwd=tmp_path)
     refused(done, SettingError, "utility")
+
+
+def test_lists_of_a_german_spreadsheet_open_in_it(tmp_path):
+    text = "user_id;item_id;probability\n=1+1;1;0,75\n=1+1;2;0,5\n7;1;0,25\n"
+    (tmp_path / "p.csv").write_text(text, encoding="utf-8-sig")
+    succeed("list-size", "p.csv", "-o", "lists.csv", "--format", "formulas=escaped", cwd=tmp_path)
+    found = (tmp_path / "lists.csv").read_bytes().decode("utf-8")
+    assert found.startswith("\ufeffuser_id;item_id;probability;rank")
+    assert "\n'=1+1;1;0,75;1;" in found
+    pl.read_csv(tmp_path / "p.csv", separator=";", decimal_comma=True).write_parquet(tmp_path / "p.parquet")
+    given = "separator=semicolon,decimal=comma,encoding=utf-8-sig,formulas=escaped"
+    succeed("list-size", "p.parquet", "-o", "again.csv", "--format", given, cwd=tmp_path)
+    assert (tmp_path / "again.csv").read_bytes().decode("utf-8") == found
+    wrong = run("list-size", "p.csv", "-o", "x.csv", "--format", "formulas=x", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "formulas must be escaped" in " ".join(wrong.stderr.split())

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 import sureness
@@ -73,6 +74,49 @@ def test_people_at_a_terminal_are_told_that_something_is_compiled(nowhere, monke
     lines = [line for line in err.getvalue().splitlines() if "compiling" in line]
     assert len(lines) == bool(said)
     assert said in "".join(lines)
+
+
+class Cell(io.StringIO):
+    """What a notebook puts in place of standard error: no terminal, but shown."""
+
+    __module__ = "ipykernel.iostream"
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """As in a process that has not announced anything yet."""
+    monkeypatch.setattr(compiling, "_announcers", [compiling.Once(compiling.announce)])
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(("stream", "shown"), [(Terminal, 1), (Cell, 1), (io.StringIO, 0)])
+def test_in_python_one_line_announces_the_first_compilation(nowhere, monkeypatch, stream, shown):
+    err = stream()
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setattr(compiling, "_without_cache", [])
+    one_more = compiling.kernel()(nowhere)
+    assert not err.getvalue()
+    one_more(1)
+    one_more(1.0)
+    assert err.getvalue().count("sureness: compiling numerical kernels") == err.getvalue().count("\n") == shown
+    assert "NUMBA_CACHE_DIR" in err.getvalue() or not shown
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("stream", [None, "closed"])
+def test_a_stream_that_cannot_be_written_to_does_not_disturb(nowhere, monkeypatch, stream):
+    closed = Terminal()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed if stream else None)
+    assert compiling.kernel()(nowhere)(1) == 2
+
+
+@pytest.mark.usefixtures("fresh")
+def test_kernels_of_others_are_not_announced(monkeypatch):
+    err = Terminal()
+    monkeypatch.setattr(sys, "stderr", err)
+    assert numba.njit(lambda number: number + 1)(1) == 2
+    assert not err.getvalue()
 
 
 def test_warming_says_where_nothing_is_kept(nowhere, monkeypatch):

@@ -511,8 +511,8 @@ class TestManners:
     @pytest.mark.parametrize(
         ("policy", "message"),
         [("f1", "policy must be a list-size policy such as ExpectedUtility"),
-         (sn.ExpectedUtility(max_size=0), "max_size must be at least 1"),
-         (sn.ExpectedUtility(min_size=9, max_size=3), "at least min_size")],
+         (sn.ExpectedUtility(max_size=0), "max_size must be a whole number of at least 1"),
+         (sn.ExpectedUtility(min_size=9, max_size=3), "max_size=3 is less than min_size=9")],
     )  # fmt: skip
     def test_a_policy_that_cannot_work_is_refused_before_anything_is_fitted(self, small, policy, message):
         maps = sn.calibration.PerUserPlatt()

@@ -193,7 +193,7 @@ def test_a_file_that_changes_is_looked_at_again(tmp_path):
     "said",
     [
         {"separator": "::"}, {"separator": ""}, {"decimal": ","}, {"encoding": "utf-99"}, {"dates": "year-first"},
-        {"quote": "'"}, {"skip_lines": -1}, {"comment": ""},
+        {"quote": "'"}, {"skip_lines": -1}, {"comment": ""}, {"separator": "§"}, {"formulas": "run"},
     ],
 )  # fmt: skip
 def test_settings_that_mean_nothing_are_refused(said):

@@ -50,17 +50,13 @@ def is_shown(quiet: bool) -> bool:
 
 @contextmanager
 def compiling_announced(shown: bool) -> Iterator[None]:
-    """Say why a job waits before its first step, if something has to be compiled."""
-    if not shown:
+    """Say why a job waits before its first step, if something has to be compiled; nothing to those who want quiet."""
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    from sureness.numerics.compiling import before_compiling, is_cached  # slow to import, and not needed elsewhere
+    from sureness.numerics.compiling import before_compiling, notice  # slow to import, and not needed elsewhere
 
-    def announce() -> None:
-        kept = "once, about 10 s" if is_cached() else "about 10 s each time: set NUMBA_CACHE_DIR to a writable folder"
-        err.print(f"compiling numerical kernels ({kept})", markup=False, soft_wrap=True)
-
-    with before_compiling(announce):
+    with before_compiling(lambda: err.print(notice(), markup=False, soft_wrap=True) if shown else None):
         yield
 
 

@@ -46,7 +46,7 @@ class Spread:
 
 def columns(*agreed: str) -> Spread:
     """The options --columns, for these agreed names, and --format, for how text files are written."""
-    text = Gathered(_OF_TEXT, "How text files are written, such as separator=;,decimal=comma: {all}.")
+    text = Gathered(_OF_TEXT, "How text is written, such as separator=;,decimal=comma, also CSV that is made: {all}.")
     return Spread((*agreed, *_OF_TEXT), "Tables", gathered={**names(*agreed).gathered, "--format": text})
 
 

@@ -29,6 +29,7 @@ from sureness.numerics.checks import check_whole
 from sureness.numerics.ranking import NOTHING
 from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns
+from sureness.tables.files import format_like
 from sureness.tables.frames import Place, Table, place_of
 
 _CELLS = 500_000  # probabilities in the matrix of some users
@@ -246,9 +247,10 @@ def allocate(
     """
     path, target = place_of(table), None if output is None else Path(output)
     options.check()
+    columns = columns or Columns()
     check_outputs([(target, "table")], [path])
     named_utility(options.utility)
-    lists = open_ranked(path, columns or Columns(), by_domain=options.slots is not None)
+    lists = open_ranked(path, columns, by_domain=options.slots is not None)
     sharing = Sharing(
         lists=lists, utility=options.utility, min_size=options.min_size, max_size=options.longest(), progress=progress
     )
@@ -259,7 +261,7 @@ def allocate(
         blocks = share_pages(sharing, options.slots or 0, totals, items=options.items)
     else:
         blocks = share_budget(sharing, options.budget, totals, about, items=options.items)
-    frame = write_blocks(blocks, target)
+    frame = write_blocks(blocks, target, format_like(path, columns))
     n_users = lists.found.n_users
     return AllocateResult(
         table=path, output=target, n_users=n_users, n_pairs=lists.found.n_rows, utility=options.utility,

@@ -45,10 +45,19 @@ from sureness.sources.aligned import among, seen_of
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.blocks import list_blocks, list_table
 from sureness.tables.columns import Columns
-from sureness.tables.files import bad_line, is_text
+from sureness.tables.files import bad_line, format_like, is_text
 from sureness.tables.frames import HeldTable, Place, Table, place_of
 from sureness.tables.id_values import segment_series
-from sureness.tables.reading import add_column, column_names, count_rows, filled, readable, require_columns, scan_table
+from sureness.tables.reading import (
+    add_column,
+    column_names,
+    count_rows,
+    filled,
+    readable,
+    recognised,
+    require_columns,
+    scan_table,
+)
 from sureness.tables.writing import write_table
 
 
@@ -240,6 +249,9 @@ def apply(
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
     columns = _with_own_scores(fitted, place, columns)
     required = RequiredColumns.of(fitted, place)
+    if not is_saved(place):
+        read = ("score", *(["user_id"] if required.users else []))
+        columns = recognised(place, columns, *read, but=required.fields)
     traits = [name for name in required.fields if required.lists is None or name != HISTORY]
     if required.segment and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name their column with columns=Columns(segment=...)")
@@ -268,9 +280,11 @@ def _with_own_scores(fitted: ProbabilityMap, place: Place, columns: Columns) -> 
     own = fitted.horizon_.scores
     if own is None or columns.score != Columns().score or is_saved(place):
         return columns
-    if own in column_names(place, columns):
+    names = column_names(place, columns)
+    if own in names:
         return replace(columns, score=own)
-    warn(f"the calibrator was fitted on the column {own!r}, which {place} does not have; its column 'score' is read")
+    read = columns.recognised(names, "score").score
+    warn(f"the calibrator was fitted on the column {own!r}, which {place} does not have; its column {read!r} is read")
     return columns
 
 
@@ -323,7 +337,7 @@ def _add_to_table(
     lacking = required.fields if required.overlapping is None else inputs[1:]
     result, problems = add_column(frame, columns.probability, inputs, required.probability, count, may_lack=lacking)
     try:
-        return n_rows, _written(result, output, path, columns.probability)
+        return n_rows, _written(result, output, path, columns)
     except (FileError, ValueError):
         if problems and isinstance(problems[0], DataError):
             raise _placed(problems[0], inputs, path) from None
@@ -358,23 +372,24 @@ def _add_to_lists(
 
     if by_user and output is not None:
         blocks = blocks_of_users(frame, path, by_user=True, user=user)
-        return write_blocks((block.with_columns(probability(block)) for block in blocks), output)
+        added = (block.with_columns(probability(block)) for block in blocks)
+        return write_blocks(added, output, format_like(path, columns))
     read = frame.select(inputs).with_row_index(_ROW)
     parts = [
         pl.DataFrame([block[_ROW], probability(block)])
         for block in blocks_of_users(read, path, by_user=by_user, user=user)
     ]
     found = pl.concat(parts).sort(_ROW).select(columns.probability)
-    return _written(pl.concat([frame, found.lazy()], how="horizontal"), output, path, columns.probability)
+    return _written(pl.concat([frame, found.lazy()], how="horizontal"), output, path, columns)
 
 
-def _written(result: pl.LazyFrame, output: Path | None, path: Place, probability: str) -> Any:
+def _written(result: pl.LazyFrame, output: Path | None, path: Place, columns: Columns) -> Any:
     if output is not None:
-        write_table(result, output, source=path)
+        write_table(result, output, source=path, text=format_like(path, columns))
         return None
     with readable(path):
         if isinstance(path, HeldTable):
-            return path.with_column(result.select(probability).collect()[probability])
+            return path.with_column(result.select(columns.probability).collect()[columns.probability])
         return result.collect()
 
 
@@ -415,7 +430,7 @@ def _list_run(
             count(n_block)
             yield table.rename({"probability": columns.probability})
 
-    frame = write_blocks(blocks(), output)
+    frame = write_blocks(blocks(), output, columns.text)
     return n_rows, frame
 
 
@@ -457,7 +472,7 @@ def _lists_of_groups(
 def _segments(given: Table, columns: Columns, source: ScoreSource) -> pl.DataFrame:
     """The segment of each user, item or pair that the source knows, by its ids."""
     path = place_of(given)
-    table = read_columns(path, columns, ["segment"])
+    table = read_columns(path, columns, ["segment"], ["user_id", "item_id"])
     sides = zip(("user_id", "item_id"), id_maps(source), strict=True)
     keys = {name: ids for name, ids in sides if name in table.columns}
     if not keys:

@@ -15,10 +15,10 @@ from sureness._wording import counted
 from sureness.errors import ColumnError, EmptyError
 from sureness.lists.ragged import Ragged, row_starts
 from sureness.numerics.checks import check_labels, check_probabilities
-from sureness.tables.columns import Columns
+from sureness.tables.columns import Columns, TextFormat
 from sureness.tables.files import is_text
 from sureness.tables.frames import HeldTable, Place
-from sureness.tables.reading import BATCH_ROWS, readable, require_columns, scan_table
+from sureness.tables.reading import BATCH_ROWS, readable, recognised, require_columns, scan_table
 from sureness.tables.writing import write_table
 
 _MOSTLY = 0.9  # share of users with equally many rows from which a table looks cut
@@ -97,7 +97,9 @@ def _batches(frame: pl.LazyFrame, path: Place) -> Iterator[pl.DataFrame]:
         yield frame.slice(start, BATCH_ROWS).collect()
 
 
-def write_blocks(blocks: Iterator[pl.DataFrame], path: Path | None) -> pl.DataFrame | None:
+def write_blocks(
+    blocks: Iterator[pl.DataFrame], path: Path | None, text: TextFormat | None = None
+) -> pl.DataFrame | None:
     """Write tables one after the other into one file, holding one at a time; whole or not at all.
 
     Without a path, they are put together in memory and given back.
@@ -110,7 +112,7 @@ def write_blocks(blocks: Iterator[pl.DataFrame], path: Path | None) -> pl.DataFr
         yield first
         yield from blocks
 
-    write_table(register_io_source(source, schema=first.schema), path)
+    write_table(register_io_source(source, schema=first.schema), path, text=text)
     return None
 
 
@@ -208,7 +210,8 @@ class RankedTable:
 def open_ranked(path: Place, columns: Columns, *, by_domain: bool) -> RankedTable:
     """Look at a table of candidates, without reading its probabilities yet."""
     columns.refuse_shared(*_NAMES)
-    frame = scan_table(path, columns.only(*_NAMES), numbers=("probability", "label", "cost"))
+    columns = recognised(path, columns.only(*_NAMES), "user_id", "item_id")
+    frame = scan_table(path, columns, numbers=("probability", "label", "cost"))
     needed = ["user_id", *(["domain"] if by_domain else []), "item_id", "probability"]
     require_columns(frame, needed, path)
     there = [name for name in ("domain", "label", "cost") if name in frame.collect_schema().names()]

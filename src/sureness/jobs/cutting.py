@@ -30,9 +30,10 @@ from sureness.recommender.promises import KeptPromise
 from sureness.report.cases import with_titles
 from sureness.report.page import require_report
 from sureness.saving.packed import JSON
-from sureness.tables.columns import Columns
+from sureness.tables.columns import Columns, TextFormat
+from sureness.tables.files import format_like
 from sureness.tables.frames import Place, Table, place_of
-from sureness.tables.reading import column_names, names_aside, require_columns, scan_table
+from sureness.tables.reading import column_names, names_aside, recognised, require_columns, scan_table
 from sureness.tables.writing import write_table
 
 _NEEDED = ("user_id", "item_id", "probability")
@@ -138,7 +139,7 @@ def cut_table(
     if isinstance(total, str):
         raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
     columns.refuse_shared(*_NEEDED)
-    wanted = columns.only(*_NEEDED)
+    wanted = recognised(path, columns.only(*_NEEDED), *_NEEDED)
     frame = scan_table(path, wanted, numbers=("probability", "expected_relevant"))
     require_columns(frame, _NEEDED, path)
     gone = SeenPairs.read(seen, columns, frame) if seen else None
@@ -162,7 +163,7 @@ def cut_table(
             count(block.height)
             yield cut.rename(names, strict=False)
 
-    lists = write_blocks(blocks(), target)
+    lists = write_blocks(blocks(), target, format_like(path, columns))
     if gone is not None:
         gone.say_if_none(path)
     if tally.unsorted:
@@ -272,7 +273,7 @@ def cut_run(
     compared = listing.compared()
     if page.save is not None:
         listing.recommender.save(page.save)
-    tally = _write_lists(listing, target, progress, titles, sizes_only=sizes_only)
+    tally = _write_lists(listing, target, progress, titles, columns.text, sizes_only=sizes_only)
     if isinstance(policy, Threshold) and options.max_size is None:
         _say_if_full(tally, policy.max_size)
     headline = None
@@ -298,14 +299,15 @@ def _say_if_full(tally: Tally, longest: int) -> None:
 
 
 def _write_lists(
-    listing: Listing, output: Path, progress: Progress, titles: pl.DataFrame | None, *, sizes_only: bool
-) -> Tally:
+    listing: Listing, output: Path, progress: Progress, titles: pl.DataFrame | None, text: TextFormat,
+    *, sizes_only: bool,
+) -> Tally:  # fmt: skip
     recommender, tally = listing.recommender, Tally()
     n_users = recommender.source.n_users
     if sizes_only:
         every = recommender.sizes()
         tally.add(*(every[name].to_numpy() for name in ("list_size", "expected_utility", "unsure", "expected_hits")))
-        write_table(every, output)
+        write_table(every, output, text=text)
         return tally
     count = counter(progress, "making lists", n_users)
 
@@ -318,7 +320,7 @@ def _write_lists(
             count(n_block)
             yield part if titles is None else with_titles(part, titles)
 
-    write_blocks(blocks(), output)
+    write_blocks(blocks(), output, text)
     return tally
 
 

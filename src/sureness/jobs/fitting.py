@@ -34,7 +34,7 @@ from sureness.propensity import PopularityPropensity
 from sureness.saving.packed import JSON, Form
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Place, Table, place_of
-from sureness.tables.reading import NUMBERS, count_rows, read_table, readable, require_columns, scan_table
+from sureness.tables.reading import NUMBERS, count_rows, read_table, readable, recognised, require_columns, scan_table
 
 LISTS = "lists"
 PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
@@ -300,8 +300,9 @@ def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress
     refuse_given(options, _OF_LOGS, f"belongs to a run, or to a table beside held_out, got the table {path} alone")
     of_lists = options.method == LISTS
     numeric = [*options.numeric_segments, *([HISTORY] if of_lists else [])]
-    frame = scan_table(path, columns.only(*OF_PAIRS), numbers=(*NUMBERS, *numeric), segment=columns.segment)
     names = list(options.fields) if columns.segment is None else [columns.segment]
+    columns = recognised(path, columns, "user_id", "score", but=names)
+    frame = scan_table(path, columns.only(*OF_PAIRS), numbers=(*NUMBERS, *numeric), segment=columns.segment)
     require_columns(frame, ["score", "label", *(["user_id"] if of_lists else []), *names], path)
     names += [HISTORY] if of_lists and HISTORY in frame.collect_schema().names() else []
     n_rows = count_rows(frame, path)

@@ -22,9 +22,10 @@ from sureness.sources.candidates import CandidateSource
 from sureness.tables.columns import Columns
 from sureness.tables.files import is_text
 from sureness.tables.frames import HeldTable, Place, Table, in_kind_of, name_of, place_of
-from sureness.tables.reading import column_names, readable, require_columns, scan_table
+from sureness.tables.reading import column_names, readable, recognised, require_columns, scan_table
 
 OF_PAIRS = ("user_id", "item_id", "domain")
+_IN_LOGS = ("user_id", "item_id", "score")  # columns that other libraries call otherwise
 
 
 def is_saved(path: Place) -> bool:
@@ -57,13 +58,17 @@ def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
     return add
 
 
-def read_columns(table: Table, columns: Columns, needed: Iterable[str]) -> pl.DataFrame:
-    """A table with the agreed names of the columns it has; those that are needed must be there."""
+def read_columns(table: Table, columns: Columns, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
+    """A table with the agreed names of the columns it has; those that are needed must be there.
+
+    The needed and the optional ones may have the names of other libraries.
+    """
     path = place_of(table)
     names = scan_table(path, columns.only()).collect_schema().names()
     there = columns.only(*(ours for ours, theirs in columns.renamed().items() if theirs in names))
+    there = recognised(path, there, *(name for name in (*needed, *optional) if name in _IN_LOGS))
     frame = scan_table(path, there, segment=columns.segment)
-    require_columns(frame, list(needed), path)
+    require_columns(frame, needed, path)
     with readable(path):
         return frame.collect(engine="streaming")
 

@@ -140,7 +140,7 @@ def evaluate(
         notes += [f"{name}: {note}" for name, log in zip(names, logs, strict=True) for note in log.notes]
     quality = judge(opened, options.metric, seen=seen, progress=progress)
     if options.per_user is not None:
-        write_table(quality.per_user, options.per_user)
+        write_table(quality.per_user, options.per_user, text=columns.text)
     promise = None if recommender is None or opened.test is None else kept_promise(recommender, opened.test)
     return EvaluateResult(run=Path(run), quality=quality, notes=tuple(notes), promise=promise)
 

@@ -30,7 +30,7 @@ from sureness.saving.objects import load
 from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Place, Table, place_of
-from sureness.tables.reading import count_rows, readable, require_columns, scan_table
+from sureness.tables.reading import count_rows, readable, recognised, require_columns, scan_table
 
 _NAMES = ("score", "label", "user_id", "item_id", "weight", "segment")
 
@@ -145,6 +145,7 @@ def _load_all(paths: list[Path]) -> dict[str, ProbabilityMap]:
 
 def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """The rows to judge on: all, or those of a sample of the users when there are too many to hold."""
+    columns = recognised(table, columns, "user_id", "item_id", "score", but=extra)
     frame = scan_table(table, columns.only(*_NAMES), segment=columns.segment)
     wanted = ["score", "label", *extra]
     require_columns(frame, wanted, table)

@@ -107,11 +107,10 @@ class ListSizePolicy(Configurable, Savable):
     def check(self) -> None:
         """Refuse contradictory bounds."""
         check_whole(self.min_size, "min_size")
-        check_whole(self.max_size, "max_size", 0, LONGEST)
-        if self.max_size < max(self.min_size, 1):
+        check_whole(self.max_size, "max_size", 1, LONGEST)
+        if self.max_size < self.min_size:
             raise SettingError(
-                f"max_size must be at least 1 and at least min_size, got min_size={self.min_size} and "
-                f"max_size={self.max_size}"
+                f"max_size={self.max_size} is less than min_size={self.min_size}; raise the one or lower the other"
             )
 
 

@@ -170,8 +170,10 @@ def named_utility(utility: str | Utility) -> Utility:
     if isinstance(utility, Utility):
         return utility
     known = names("utility")
-    if not isinstance(utility, str) or not {utility, utility.lower()} & set(known):
-        raise SettingError(f"utility must be one of {', '.join(known)} or a Utility of your own, got {utility!r}")
+    if not isinstance(utility, str):
+        raise SettingError(f"utility must be a Utility or one of {', '.join(known)}, got {utility!r}")
+    if not {utility, utility.lower()} & set(known):
+        raise SettingError(f"utility must be one of {', '.join(known)}, got {utility!r}")
     found = find("utility", utility if utility in known else utility.lower())
     if not isinstance(found, Utility):
         raise SettingError(f"the name {utility!r} must be registered for a Utility, got {type(found).__name__}")

@@ -2,12 +2,16 @@
 
 numba looks for such a place in NUMBA_CACHE_DIR, beside the source file and in the home folder, and refuses to compile
 where all of them are read-only, as in many containers.
+
+The first compilation of a process is announced in one line on standard error, if that is a terminal or belongs to a
+notebook. Nothing else in the library prints by itself.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from numba import njit
@@ -20,11 +24,15 @@ as the work itself where rows are short."""
 _without_cache: list[str] = []
 """Names of the kernels that found no place for a cache."""
 
+_ours: set[Callable[..., Any]] = set()
+"""The functions of all kernels; other code may use numba in the same process."""
+
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function when it is first called; `options` are those of `numba.njit`, or `NO_ARRAYS`."""
 
     def compiled(function: Callable[..., Any]) -> Any:
+        _ours.add(function)
         found = njit(**options)(function)
         try:
             found.enable_caching()
@@ -40,30 +48,60 @@ def is_cached() -> bool:
     return not _without_cache
 
 
+def notice() -> str:
+    """Why somebody waits."""
+    kept = "once, about 10 s" if is_cached() else "about 10 s each time: set NUMBA_CACHE_DIR to a writable folder"
+    return f"compiling numerical kernels ({kept})"
+
+
+def announce() -> None:
+    """Write the notice where somebody reads it: a terminal, or the cell of a notebook."""
+    stream = sys.stderr
+    with suppress(OSError, ValueError):  # closed
+        if stream is not None and (stream.isatty() or type(stream).__module__.startswith("ipykernel")):
+            stream.write(f"sureness: {notice()}\n")
+            stream.flush()
+
+
+class Once:
+    """Calls a function the first time alone."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._function: Callable[[], None] | None = function
+
+    def __call__(self) -> None:
+        function, self._function = self._function, None
+        if function is not None:
+            function()
+
+
+_announcers: list[Once] = [Once(announce)]
+"""The last one announces."""
+
+
 @contextmanager
 def before_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` inside the block once, before anything is compiled; not if all that is needed is in the cache."""
-    listener = _First(tell)
-    event.register(_PASS, listener)  # type: ignore[no-untyped-call]
+    """Inside the block, call `tell` once before a kernel is compiled, in place of the line on standard error.
+
+    It is not called if all that is needed is in the cache.
+    """
+    announcer = Once(tell)
+    _announcers.append(announcer)
     try:
         yield
     finally:
-        event.unregister(_PASS, listener)  # type: ignore[no-untyped-call]
+        _announcers.remove(announcer)
 
 
-_PASS = "numba:run_pass"  # a step of the compiler; what is loaded from the cache takes none
-
-
-class _First(event.Listener):
-    """Tells of the first event alone."""
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell: Callable[[], None] | None = tell
+class _Compilations(event.Listener):
+    """Announces that a kernel is compiled; what is loaded from the cache is not."""
 
     def on_start(self, event: Any) -> None:
-        tell, self._tell = self._tell, None
-        if tell is not None:
-            tell()
+        if event.data["dispatcher"].py_func in _ours:
+            _announcers[-1]()
 
     def on_end(self, event: Any) -> None:
-        """Only beginnings are told."""
+        """Only beginnings are announced."""
+
+
+event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]

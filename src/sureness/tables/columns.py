@@ -18,6 +18,7 @@ QUOTES = {"double": '"', "single": "'", "none": None}
 Decimal = Literal["point", "comma"]
 Dates = Literal["day-first", "month-first"]
 Quote = Literal["double", "single", "none"]
+Formulas = Literal["escaped"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +39,14 @@ class TextFormat:
     skip_lines: Annotated[int, "Number of lines before the header to leave out."] = 0
     comment: Annotated[str | None, "What starts a line to leave out, such as #; or none."] = None
     quote: Annotated[Quote | None, "Quotes that may surround a value; else double."] = None
+    formulas: Annotated[Formulas | None, "escaped: write texts that spreadsheets run with an apostrophe."] = None
 
     def __post_init__(self) -> None:
-        if self.separator is not None and len(self.separator_character or "") != 1:
+        character = self.separator_character
+        if character is not None and (len(character) != 1 or not character.isascii()):
             words = ", ".join(SEPARATORS)
-            raise SettingError(f"separator must be {words}, or one character, got {self.separator!r}")
-        for name, choices in (("decimal", Decimal), ("dates", Dates), ("quote", Quote)):
+            raise SettingError(f"separator must be {words}, or one ASCII character, got {self.separator!r}")
+        for name, choices in (("decimal", Decimal), ("dates", Dates), ("quote", Quote), ("formulas", Formulas)):
             known, value = get_args(choices), getattr(self, name)
             if value is not None and value not in known:
                 raise SettingError(f"{name} must be {' or '.join(known)}, got {value!r}")

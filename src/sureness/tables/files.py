@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from urllib.parse import unquote
@@ -13,8 +13,8 @@ import polars as pl
 
 from sureness.errors import FileError, warn
 from sureness.saving.files import why_unnameable
-from sureness.tables.columns import Columns
-from sureness.tables.frames import Files, HeldTable
+from sureness.tables.columns import Columns, Decimal, TextFormat
+from sureness.tables.frames import Files, HeldTable, Place
 from sureness.tables.text.dialect import USUAL, is_compressed, polars_name
 from sureness.tables.text.files import TextFile, open_text, opened
 from sureness.tables.text.values import Form, as_number
@@ -193,6 +193,21 @@ def text_rows(path: str | PathLike[str] | HeldTable) -> int | None:
     return sum(text.structure.n_rows for text in texts) if texts else None
 
 
+def format_like(path: Place, columns: Columns) -> TextFormat:
+    """How text is written by a job that reads a table: as the file was, or as `columns` say where it is not text.
+
+    Ask after the table was looked at. Encodings other than UTF-8 become UTF-8 with a byte order mark, by which
+    spreadsheets know it. Tabs and spaces are followed only from one .csv to another.
+    """
+    wanted, from_csv = columns.text, False
+    if text := next(filter(None, _remembered(path)), None):
+        decimal: Decimal | None = "comma" if "comma" in text.forms_seen else None
+        written = text.dialect
+        wanted = replace(wanted, separator=written.layout.separator, decimal=decimal, encoding=written.encoding)
+        from_csv = ending_of(text.place) == ".csv"
+    return wanted if from_csv or wanted.separator_character not in ("\t", " ") else replace(wanted, separator=None)
+
+
 def _first_problem(path: str | PathLike[str] | HeldTable, problem: Callable[[TextFile], str | None]) -> str | None:
     texts = _texts(path)
     found = ((text.place, problem(text)) for text in texts)
@@ -201,14 +216,19 @@ def _first_problem(path: str | PathLike[str] | HeldTable, problem: Callable[[Tex
 
 def _texts(path: str | PathLike[str] | HeldTable) -> list[TextFile]:
     """The text files of a table, as they were looked at; none if one of them was not, or is not text."""
+    texts = _remembered(path)
+    known = [text for text in texts if text is not None]
+    return known if len(known) == len(texts) else []
+
+
+def _remembered(path: str | PathLike[str] | HeldTable) -> list[TextFile | None]:
+    """The files of a table as they were looked at; None for those that were not, or are forgotten."""
     if isinstance(path, HeldTable):
         return []
     try:
-        texts = [opened(file.place) for file in table_files(path)]
+        return [opened(file.place) for file in table_files(path)]
     except FileError:
         return []
-    known = [text for text in texts if text is not None]
-    return known if len(known) == len(texts) else []
 
 
 def _scan_parquet(files: Sequence[TableFile]) -> pl.LazyFrame:

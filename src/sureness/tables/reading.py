@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -100,10 +100,13 @@ def read_table(
         return frame.select(name for name in (*needed, *optional) if name in there).collect()
 
 
-def recognised(path: Table, columns: Columns | None, *wanted: str) -> Columns:
-    """The columns of a table, where the wanted ones may have the names of other libraries; a warning lists those."""
+def recognised(path: Table, columns: Columns | None, *wanted: str, but: Collection[str] = ()) -> Columns:
+    """The columns of a table, where the wanted ones may have the names of other libraries; a warning lists those.
+
+    Columns whose names are in `but` hold something else.
+    """
     columns, place = columns or Columns(), place_of(path)
-    found = columns.recognised(column_names(place, columns), *wanted)
+    found = columns.recognised([name for name in column_names(place, columns) if name not in but], *wanted)
     if read := [
         f"{theirs!r} as {ours}" for ours, theirs in found.renamed().items() if theirs != getattr(columns, ours)
     ]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from contextlib import ExitStack
 from os import PathLike
@@ -12,10 +13,13 @@ import polars as pl
 from sureness.errors import OutputError
 from sureness.numerics.forks import check_not_forked
 from sureness.saving.files import replacing, writable_file
+from sureness.tables.columns import TextFormat
 from sureness.tables.frames import Frame, HeldTable, as_lazy
 from sureness.tables.reading import readable
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)*(?:[eE][+-]?[0-9]+)?$"  # a spreadsheet shows it as it is
+_WITHOUT_MARK = ("utf-8", "ascii")
 
 
 def write_table(
@@ -24,19 +28,24 @@ def write_table(
     *,
     source: str | PathLike[str] | HeldTable | None = None,
     escape_formulas: bool = False,
+    text: TextFormat | None = None,
 ) -> None:
     """Write Parquet, CSV or TSV (by the ending of the path) atomically, in batches.
 
     A lazy table is read while it is written; `source` names its file for error messages. Spreadsheets run a text that
     begins with =, +, - or @ as a formula: with `escape_formulas` such texts in CSV and TSV get a leading apostrophe.
     Pass it for files with ids or titles from strangers that people will open, not for files that programs read.
+
+    `text` gives the separator and the decimal comma of CSV (``TextFormat(separator="semicolon", decimal="comma")``).
+    It is always UTF-8, with a byte order mark if another encoding or ``"utf-8-sig"`` is given.
     """
     check_not_forked()
     place = Path(path)
     named = place if source is None else f"{place} from {source}"
     with replacing(_named_table(place)) as temporary, readable(named, doing="write", source=source):
         frame, ending = as_lazy(table), place.suffix.lower()
-        _sink(_escaped(frame) if escape_formulas and ending in _SEPARATORS else frame, temporary, ending)
+        escape_formulas |= text is not None and text.formulas == "escaped"
+        _sink(_escaped(frame) if escape_formulas and ending in _SEPARATORS else frame, temporary, ending, text)
 
 
 def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
@@ -56,7 +65,8 @@ def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
 
 def _escaped(frame: pl.LazyFrame) -> pl.LazyFrame:
     text = pl.col(pl.String)
-    return frame.with_columns(pl.when(text.str.contains(r"^[=+\-@\t\r]")).then("'" + text).otherwise(text).name.keep())
+    runs = text.str.contains(r"^[=+\-@\t\r]") & ~text.str.contains(_NUMBER)
+    return frame.with_columns(pl.when(runs).then("'" + text).otherwise(text).name.keep())
 
 
 def _named_table(place: Path) -> Path:
@@ -65,9 +75,15 @@ def _named_table(place: Path) -> Path:
     return place
 
 
-def _sink(frame: pl.LazyFrame, place: Path, ending: str) -> None:
+def _sink(frame: pl.LazyFrame, place: Path, ending: str, text: TextFormat | None = None) -> None:
     with place.open("wb") as opened:  # a name would be made again by threads of polars that outlive an error
         if ending == ".parquet":
             frame.sink_parquet(opened, compression="snappy")  # fast, and read everywhere
-        else:
+        elif text is None or ending != ".csv":
             frame.sink_csv(opened, separator=_SEPARATORS[ending])
+        else:
+            frame.sink_csv(
+                opened, separator=text.separator_character or _SEPARATORS[ending],
+                decimal_comma=text.decimal == "comma",
+                include_bom=codecs.lookup(text.encoding or "utf-8").name not in _WITHOUT_MARK,
+            )  # fmt: skip

@@ -178,7 +178,7 @@ _CHUNK = 1 << 18  # bytes; stays in the cache of a core
 _LONGEST = 1 << 26  # bytes; a longer line is taken for something else than a line
 _NO_SEPARATOR = "\x01"
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 def is_compressed(place: Path) -> bool:

@@ -36,6 +36,7 @@ class TextFile:
     dialect: Dialect
     structure: Structure
     forms_read: dict[str, Form] = field(default_factory=dict)  # how the columns that were read last are written
+    forms_seen: set[Form] = field(default_factory=set)  # of all columns that were read
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +64,7 @@ class TextFile:
         """The rows: numbers as floats, whole ids as integers, everything else as text."""
         self.forms_read.clear()
         self.forms_read.update({**forms, **dict.fromkeys(ids, "id")})
+        self.forms_seen.update(forms.values())
         direct: dict[str, Any] = {}
         if not self.structure.padded:
             direct |= {name: pl.Float64 for name, form in forms.items() if form == "plain"}
