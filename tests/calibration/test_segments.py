@@ -4,6 +4,7 @@ import json
 import time
 from itertools import product
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -487,3 +488,71 @@ def test_segments_that_are_not_ids_are_refused(segments):
     given = [segments[number % 2] for number in numbers] if isinstance(segments, list) else segments[numbers % 2]
     with pytest.raises((IdError, sn.errors.DataError)):
         sn.SegmentCalibrator().fit(scores, labels, segments=given)
+
+
+def many_segments(*, of_text, missing=False, n=10_000):
+    rng = np.random.default_rng(7)
+    levels = rng.normal(size=n)
+    segments = np.arange(6 * n) % n
+    scores = rng.normal(size=len(segments))
+    labels = rng.random(len(segments)) < expit(scores + levels[segments])
+    named = pl.Series("shop", segments).cast(pl.String) if of_text else pl.Series("shop", segments)
+    named = named.set(pl.Series(segments % 97 == 0), None) if missing else named
+    pairs = CalibrationSet.from_pairs(scores, labels, base_rate=0.1 if missing else None)
+    return sn.SegmentCalibrator().fit(pairs, segments={"shop": named})
+
+
+def test_a_field_with_too_many_values_for_an_expression_is_refused_at_once():
+    fitted = many_segments(of_text=False)
+    began = time.process_time()
+    for ask in (
+        lambda: fitted.expression("duckdb"), lambda: fitted.expression("polars"), lambda: fitted.query("duckdb", "t")
+    ):  # fmt: skip
+        with pytest.raises(SettingError, match=r"'shop' has 10,000 values, more than the 5,000 .* load table\(\)"):
+            ask()
+    assert time.process_time() - began < 1.0
+
+
+@pytest.mark.parametrize(("of_text", "missing"), [(True, True), (False, False)])
+def test_a_field_with_many_values_is_a_table_to_join(of_text, missing):
+    fitted = many_segments(of_text=of_text, missing=missing)
+    table = fitted.table()
+    assert table.columns == ["shop", "level", "stretch"]
+    assert table["shop"].null_count() == missing
+    assert table["shop"].n_unique() == table.height
+    asked = pl.concat(
+        [table["shop"], pl.Series("shop", ["nowhere" if of_text else -7, None], dtype=table["shop"].dtype)]
+    )
+    pairs = pl.DataFrame({"shop": asked, "score": np.linspace(-3.0, 3.0, len(asked))})
+    connection = duckdb.connect()
+    connection.register("maps_of_shops", table)
+    connection.register("pairs", pairs)
+    query = fitted.query("duckdb", "pairs", maps="maps_of_shops")
+    assert len(query) < 20_000
+    found = connection.sql(query).pl()
+    with pytest.warns(SurenessWarning, match="nowhere|-7"):
+        wanted = fitted.probability(found["score"], segments={"shop": found["shop"]})
+    assert_allclose(found["probability"], wanted, atol=1e-12)
+    assert found.height == pairs.height
+
+
+def test_the_table_of_several_fields_has_each_combination():
+    scores, labels, fields, _ = overlapping(3_000)
+    del fields["popularity"]
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=fields)
+    table = fitted.table()
+    assert table.height == table.select(fitted.fields_).n_unique()
+    shown = fitted._base.log_odds_of_one(0.3)
+    wanted = fitted.probability(np.full(table.height, 0.3), segments=table.select(fitted.fields_))
+    assert_allclose(expit(table["level"] + table["stretch"] * shown), wanted)
+    with pytest.raises(SettingError, match=r"one field .*; leave maps= out"):
+        fitted.query("duckdb", "pairs", maps="maps")
+
+
+def test_a_field_that_the_table_cannot_have_is_named():
+    scores, labels, fields, _ = overlapping(2_000)
+    for field, sentence in [({"price": fields["popularity"]}, "'price' is numeric"), (
+        {"Level": fields["market"]}, "'Level' of its own"
+    )]:  # fmt: skip
+        with pytest.raises(SettingError, match=sentence):
+            sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=field).table()

@@ -82,6 +82,10 @@ def test_maps_of_segments(engine, kind):
     engine.load(table, {**numbered(scores), "segment": ids_of(segments)})
     wanted = expected(calibrator.probability, scores, segments=segments)
     assert difference(probabilities(engine, calibrator.query(engine.dialect, table)), wanted) < TOLERANCE
+    engine.load(f"maps_of_{table}", {each.name: learned(each) for each in calibrator.table()})
+    query = calibrator.query(engine.dialect, table, maps=f"maps_of_{table}")
+    assert "JOIN" in query
+    assert difference(probabilities(engine, query), wanted) < TOLERANCE
 
 
 @pytest.mark.parametrize(("base", "missing"), [("shape", True), ("gaussian", False), ("isotonic", True)])

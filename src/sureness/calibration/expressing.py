@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Literal, overload
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,15 @@ _TINY = 1e-100  # PostgreSQL refuses a product that is too small for a number, s
 _SAME = 1e-12
 _CERTAIN = 1e6  # log-odds in place of infinite ones
 _SCORES, _MAPS = "scores", "maps"  # what tables are called inside a query
+_USER_MAPS = "user_maps"
+
+
+class Join(NamedTuple):
+    """The columns in which rows of scores and of `table` are equal."""
+
+    own: Reference
+    learned: Reference
+    kind: Literal["text", "numbers"]
 
 
 class Expressible:
@@ -41,7 +50,7 @@ class Expressible:
     @overload
     def expression(
         self, dialect: DialectName, column: str = ..., *,
-        table: str | None = ..., segment: str = ..., user: str = ..., maps: str = ...,
+        table: str | None = ..., segment: str = ..., user: str = ..., maps: str | None = ...,
     ) -> str: ...  # fmt: skip
     def expression(
         self,
@@ -51,7 +60,7 @@ class Expressible:
         table: str | None = None,
         segment: str = "segment",
         user: str = "user_id",
-        maps: str = _MAPS,
+        maps: str | None = None,
     ) -> pl.Expr | str:
         """The map as one expression of a column of scores.
 
@@ -70,8 +79,8 @@ class Expressible:
             The column with the segments, for maps that differ between segments.
         user : str
             The column with the users, for maps that differ between users.
-        maps : str
-            The joined table with what was learned about each user, which `table` gives; see `query`.
+        maps : str, optional
+            The joined table with what was learned about each user or segment, which `table` gives; see `query`.
 
         Returns
         -------
@@ -88,6 +97,7 @@ class Expressible:
         True
         """
         if dialect != "polars":
+            maps = _MAPS if maps is None and self.joins_users else maps
             return sql_of(self._tree(ColumnNames(column, table, segment, user, maps)), dialect_named(dialect))
         if table is not None:
             raise SettingError(f"columns of polars belong to no table, got table={table!r}; leave it out")
@@ -101,7 +111,7 @@ class Expressible:
         *,
         segment: str = "segment",
         user: str = "user_id",
-        maps: str = "user_maps",
+        maps: str | None = None,
     ) -> str:
         """A query that gives all columns of a table and the column ``probability``.
 
@@ -112,8 +122,9 @@ class Expressible:
             Its name; a dot separates schema and table.
         column, segment, user : str
             Its columns, letter by letter.
-        maps : str
-            For maps that compare scores within a user: the table that holds `table`; it is joined by user.
+        maps : str, optional
+            The table of the database that holds `table`, to be joined: by user for maps of users, where it is called
+            user_maps by default; by segment for a `SegmentCalibrator` of one field, if it is given.
 
         Examples
         --------
@@ -122,18 +133,19 @@ class Expressible:
         >>> calibrator.query("postgres", "shop.scores").splitlines()[-1]
         'FROM "shop"."scores" AS "scores"'
         """
-        known, names = dialect_named(dialect), ColumnNames(column, _SCORES, segment, user, _MAPS)
+        known = dialect_named(dialect)
+        maps = _USER_MAPS if maps is None and self.joins_users else maps
+        names = ColumnNames(column, _SCORES, segment, user, None if maps is None else _MAPS)
         scores, found = known.identifier(_SCORES), computed_sql(self._tree(names), known, margin="  ")
         lines = [
             f"SELECT {scores}.*,",
             f"  {found.value} AS {known.identifier('probability')}",
             f"FROM {known.identifier(*path_of(table))} AS {scores}",
         ]
-        if (kind := self._joined_users()) is not None:
-            same = known.same_ids if kind == "text" else "{}"
-            own, learned = (sql_of(ref, known) for ref in (names.reference_to("user"), names.learned("user_id")))
+        if maps is not None and (join := self._join(names)) is not None:
+            same = known.same_ids if join.kind == "text" else "{}"
             lines.append(f"LEFT JOIN {known.identifier(*path_of(maps))} AS {known.identifier(_MAPS)}")
-            lines.append(f"  ON {same.format(own)} = {same.format(learned)}")
+            lines.append(f"  ON {same.format(sql_of(join.own, known))} = {same.format(sql_of(join.learned, known))}")
         if found.subquery is not None:
             lines.append(f"CROSS JOIN LATERAL {found.subquery} AS {known.identifier(COMPUTED)}")
         return "\n".join(lines)
@@ -161,19 +173,19 @@ class Expressible:
         raise self._has_none()
 
     def table(self) -> pl.DataFrame:
-        """Everything that was learned about each user, one row per user: what `query` joins."""
-        raise SettingError(f"{type(self).__name__} joins no table of users")
+        """Everything that was learned about each user or segment, a row for each: what `query` joins."""
+        raise SettingError(f"{type(self).__name__} joins no table of users or segments")
 
     @property
     def joins_users(self) -> bool:
-        """Whether its SQL is a query that joins `table`."""
-        return self._joined_users() is not None
+        """Whether its SQL is always a query that joins `table`, by user."""
+        return False
 
     def _has_none(self) -> SettingError:
         return SettingError(f"{type(self).__name__} has no expression; use probability(), or sureness apply")
 
-    def _joined_users(self) -> Literal["text", "numbers"] | None:
-        """Of which kind the users are whose maps are to be joined; None: there is nothing to join."""
+    def _join(self, names: ColumnNames) -> Join | None:
+        """How `table` is joined; None: there is nothing to join."""
         return None
 
     def check_fitted(self) -> None:

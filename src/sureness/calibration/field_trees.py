@@ -67,12 +67,12 @@ def _of_code(field: Field, branches: Mapping[int, Node], names: ColumnNames, *, 
     missing = branches.get(n_groups + 1, _NOTHING) if field.has_missing else branches.get(0, _NOTHING)
     found: list[Conditional] = []
     if field.values is None:
-        number = _column(field, names, "numbers")
+        number = column_of(field, names, "numbers")
         edges = field.edges if fine else field.coarse_edges
         groups = choose(number, edges, [branches.get(1 + group, _NOTHING) for group in range(n_groups)])
         found = [(Is(number, "no number"), missing), (Compare("<=", absolute(number), _LARGEST), groups)]
         return Case(tuple(found), missing)
-    value = _column(field, names, "ids")
+    value = column_of(field, names, "ids")
     found = [(Is(value, "missing"), missing)]
     known = field.values.ids.to_list()
     found += [(Compare("=", value, Id(known[code - 1])), branches[code]) for code in branches if 0 < code <= n_groups]
@@ -82,15 +82,15 @@ def _of_code(field: Field, branches: Mapping[int, Node], names: ColumnNames, *, 
 def _seen(field: Field, names: ColumnNames) -> Iterator[Compare | Is]:
     """Conditions one of which holds where a field has a value that was seen."""
     if field.values is None:
-        yield Compare("<=", absolute(_column(field, names, "numbers")), _LARGEST)
+        yield Compare("<=", absolute(column_of(field, names, "numbers")), _LARGEST)
     else:
-        value = _column(field, names, "ids")
+        value = column_of(field, names, "ids")
         yield from (Compare("=", value, Id(each)) for each in field.values.ids.to_list())
     if field.has_missing:
-        yield Is(_column(field, names, "ids"), "missing")
+        yield Is(column_of(field, names, "ids"), "missing")
 
 
-def _column(field: Field, names: ColumnNames, holds: Literal["numbers", "ids"]) -> Reference:
+def column_of(field: Field, names: ColumnNames, holds: Literal["numbers", "ids"]) -> Reference:
     """The column of a field; a field without a name is the column of segments."""
     if field.name == UNNAMED:
         return replace(names.reference_to("segment"), holds=holds)

@@ -14,7 +14,7 @@ from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.calibration.candidates import LabelledCandidates, UserPoints
-from sureness.calibration.expressing import Conditional, finite, tame
+from sureness.calibration.expressing import Conditional, Join, finite, tame
 from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
@@ -230,9 +230,14 @@ class _PerUserMap(ProbabilityMap):
     def _unanswered(self, names: ColumnNames) -> list[Conditional]:
         return [(Is(names.reference_to("user"), "missing"), None)]
 
-    def _joined_users(self) -> Literal["text", "numbers"]:
+    @property
+    def joins_users(self) -> bool:
+        return True
+
+    def _join(self, names: ColumnNames) -> Join:
         self.check_fitted()
-        return "text" if self.users_.ids.dtype == pl.String else "numbers"
+        kind: Literal["text", "numbers"] = "text" if self.users_.ids.dtype == pl.String else "numbers"
+        return Join(names.reference_to("user"), names.learned("user_id"), kind)
 
     def table(self) -> pl.DataFrame:
         """Everything that was learned about each user, one row per user: what `query` joins."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -15,10 +17,10 @@ from sureness._wording import agreeing, counted
 from sureness.calibration._plain import level_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.expressing import Conditional, tame
+from sureness.calibration.expressing import Conditional, Join, tame
 from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.field_effects import CodedPairs, Coding, FieldEffects
-from sureness.calibration.field_trees import effects_tree, some_field_known
+from sureness.calibration.field_trees import column_of, effects_tree, some_field_known
 from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
@@ -28,7 +30,7 @@ from sureness.calibration.usable import Reach, usable
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Case, Compare, Named, Node
+from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number
 from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.saving.packed import Form, Packed, Parts, kind_of
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 _ROUGHLY = 5  # steps of each field before the shape is learned again
 _LARGEST_LOGIT = 30.0  # of the global map while effects are fitted
 _MOST_PAIRS = 5_000_000  # of a recommender's candidates that are held in memory
+_MOST_CASES = 5_000  # values of a field in one expression
+_MOST_ROWS = 1_000_000  # of the table of combinations
 _NEEDS_SEGMENTS = "a map of segments needs to know them; give segments=Segments(names), or Fields(users=, items=)"
 
 Columns = Mapping[str, ArrayLike | pl.Series]
@@ -344,6 +348,13 @@ class SegmentCalibrator(ProbabilityMap):
 
     def _of_fields(self, score: Node, names: ColumnNames) -> Node:
         """The log-odds where at least one field is known."""
+        for field in self.effects_.coding.fields:
+            if field.values is not None and len(field.values) > _MOST_CASES:
+                one = "in Python, load table() into the database and give query() its name as maps="
+                raise SettingError(
+                    f"the field {field.name!r} has {len(field.values):,} values, more than the {_MOST_CASES:,} that an "
+                    f"expression takes; {one if len(self.fields_) == 1 else 'use probability(), or sureness apply'}"
+                )
         found = effects_tree(self.effects_, self._base.log_odds_tree(score, names), names)
         return found * self.level_.slope + self.level_.intercept
 
@@ -351,9 +362,85 @@ class SegmentCalibrator(ProbabilityMap):
         return self.global_._for_all(names)
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
+        if names.maps is not None:
+            return self._for_joined(names)
         score = names.reference_to("score")
         own = sigmoid_of(self._of_fields(Named("tamed", tame(score)), names), TREE)
         return [(self._known(names), self.global_.where_taken(score, own))]
+
+    def _for_joined(self, names: ColumnNames) -> list[Conditional]:
+        """With level and stretch of the joined table; a missing segment is never equal, so its own are written out."""
+        field, score = self._joined_field(), names.reference_to("score")
+        level, stretch = self._level_and_stretch([np.array([field.n_codes - 1])])
+        absent = Is(column_of(field, names, "ids"), "missing")
+
+        def found(column: str, missing: FloatArray) -> Node:
+            known = names.learned(column)
+            return Case(((absent, Number(float(missing[0]))),), known) if field.has_missing else known
+
+        overall = self._base.log_odds_tree(Named("tamed", tame(score)), names)
+        own = sigmoid_of(found("level", level) + found("stretch", stretch) * overall, TREE)
+        return [(Compare(">", found("stretch", stretch), Number(0.0)), self.global_.where_taken(score, own))]
+
+    def _join(self, names: ColumnNames) -> Join:
+        field = self._joined_field()
+        kind: Literal["text", "numbers"] = "text" if self._values(field).dtype == pl.String else "numbers"
+        return Join(column_of(field, names, "ids"), replace(names.learned(field.name), holds="ids"), kind)
+
+    def _joined_field(self) -> Field:
+        self.check_fitted()
+        field, *others = self.effects_.coding.fields
+        if others or field.values is None:
+            raise SettingError(
+                "a query joins the table of one field of text or whole numbers, and this map has "
+                f"{', '.join(self.fields_)}; leave maps= out"
+            )
+        return field
+
+    def table(self) -> pl.DataFrame:
+        """Level and stretch of each value of a field, or of each combination of the values of several.
+
+        There ``logit p = level + stretch * g(score)``, where g is the log-odds of one map for all. The columns are the
+        fields, level and stretch. `query` joins the table of one field, which may have too many values for a `CASE`.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> market = np.array(["de", "fr"])[np.arange(2_000) % 2]
+        >>> labels = rng.random(2_000) < np.where(market == "de", 0.6, 0.2)
+        >>> calibrator = SegmentCalibrator().fit(rng.normal(size=2_000), labels, segments={"market": market})
+        >>> table = calibrator.table()
+        >>> table.columns, table.height, bool(table["level"][0] > table["level"][1])
+        (['market', 'level', 'stretch'], 2, True)
+        """
+        self.check_fitted()
+        fields = self.effects_.coding.fields
+        for field in fields:
+            if field.values is None:
+                raise SettingError(f"the table has a row for each value, but {field.name!r} is numeric; leave it out")
+            if field.name.lower() in ("level", "stretch"):
+                raise SettingError(f"the table has a column {field.name!r} of its own; rename the field")
+        if (n_rows := prod(field.n_codes - 1 for field in fields)) > _MOST_ROWS:
+            raise SettingError(
+                f"the fields have {n_rows:,} combinations, more than the {_MOST_ROWS:,} that the table takes; use "
+                "probability(), or sureness apply"
+            )
+        grid = np.meshgrid(*(np.arange(1, field.n_codes) for field in fields), indexing="ij")
+        codes = [codes.ravel() for codes in grid]
+        level, stretch = self._level_and_stretch(codes)
+        columns = {field.name: self._values(field)[code - 1] for field, code in zip(fields, codes, strict=True)}
+        return pl.DataFrame({**columns, "level": level, "stretch": stretch})
+
+    def _level_and_stretch(self, codes: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Of combinations, for the log-odds of the global map, with what a base rate or an anchor changed."""
+        level, stretch = self.effects_.level_and_stretch(codes)
+        return self.level_.intercept + self.level_.slope * level, self.level_.slope * stretch
+
+    def _values(self, field: Field) -> pl.Series:
+        """The values of a field in the order of their codes, a missing one last if the fit had some."""
+        assert field.values is not None
+        ids = field.values.ids
+        return ids.extend_constant(None, 1) if field.has_missing else ids
 
     def reads(self) -> tuple[str, ...]:
         return ("score", *self.fields_)
@@ -384,7 +471,7 @@ class SegmentCalibrator(ProbabilityMap):
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         settings: dict[str, Any] = {**packed.settings}
-        calibrator = cls(**settings | {"numeric": tuple(settings["numeric"])})
+        calibrator = cls(**settings | {"numeric": settings["numeric"] or ()})
         if packed.state:
             state: Mapping[str, Any] = packed.state
             calibrator.global_, calibrator._base = state["global"], state.get("base", state["global"])
