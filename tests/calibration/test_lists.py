@@ -246,6 +246,28 @@ class TestTraits:
         fitted = sn.ListCalibrator().fit(scores, labels, groups=groups, traits={"noise": noise})
         assert np.abs(list(fitted.terms_.effects["noise"].values())).max() < 0.3
 
+    @pytest.mark.parametrize("unit", [1e-150, 1e-18, 1e90])
+    def test_the_unit_of_a_trait_makes_no_difference(self, unit):
+        groups, scores, labels, _, _ = drawn(400)
+        price = np.exp(np.random.default_rng(0).normal(size=len(groups)))
+        ask = {"groups": groups, "traits": {"price": price}}
+        plain = sn.ListCalibrator().fit(scores, labels, **ask).probability(scores, **ask)
+        ask["traits"] = {"price": price * unit}
+        assert_allclose(sn.ListCalibrator().fit(scores, labels, **ask).probability(scores, **ask), plain, rtol=1e-4)
+
+    def test_names_may_come_as_python_objects_with_some_missing(self):
+        groups, scores, labels, _, _ = drawn(400)
+        names = np.where(groups % 2, "de", "fr")
+        fits = [
+            sn.ListCalibrator().fit(scores, labels, groups=groups, traits={"market": given})
+            for given in (
+                pl.Series(names).set(pl.Series(groups < 100), None),
+                np.where(groups < 100, None, names.astype(object)),
+                np.where(groups < 100, np.nan, names.astype(object)),
+            )
+        ]
+        assert fits[0].terms_.plain() == fits[1].terms_.plain() == fits[2].terms_.plain()
+
     def test_a_trait_that_is_not_given_is_refused(self, with_traits):
         with pytest.raises(ColumnError, match="market, price|price, market"):
             with_traits.probability([0.1], groups=[1], history=[3])
@@ -325,7 +347,13 @@ class TestRefusals:
             ({"history": [1, 1, 2]}, DataError, "history"),
             ({"history": [1, 1, -2, 3]}, DataError, "0 or more, got -2"),
             ({"history": ["a", "b", "c", "d"]}, DataError, "numbers of items"),
+            ({"history": [np.nan] * 4}, DataError, "missing for every group"),
             ({"traits": {"price": [1.0, 2.0]}}, DataError, "price"),
+            ({"traits": {"tags": [["a"], ["b"], ["a"], ["b"]]}}, DataError, "'tags' must have one number or name"),
+            ({"traits": {"price": [1.0, np.inf, 2.0, 3.0]}}, DataError, "'price' must lie within"),
+            ({"traits": {"price": [1.0, -1e300, 2.0, 3.0]}}, DataError, "'price' must lie within"),
+            ({"traits": {"spread": [1.0, 2.0, 3.0, 4.0]}}, SettingError, "cannot be called 'spread'"),
+            ({"traits": {"history": ["a", "b", "a", "b"]}}, SettingError, "cannot be called 'history'"),
         ],
     )
     def test_what_cannot_be_fitted_is_refused_in_a_sentence(self, change, error, message):

@@ -185,6 +185,12 @@ class TestUsers:
         more = one.decide("somebody", items, live, history=40).probabilities
         assert np.any(more != one.decide("somebody", items, live).probabilities)
 
+    def test_a_missing_history_is_that_of_this_recommender(self, one):
+        users, items = ids_of(one)
+        live = one.source.score_block(np.array([0, 0]))
+        asked = [users[0], "somebody"]
+        assert_same(one.decide(asked, items, live, history=[np.nan, None]), one.decide(asked, items, live), items)
+
     @pytest.mark.parametrize("history", [-1, np.inf, "many", [1, 2]])
     def test_what_is_no_history_is_refused(self, one, history):
         _, items = ids_of(one)

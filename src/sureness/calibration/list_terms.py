@@ -264,8 +264,10 @@ def _fitted(
     widths = np.full(categories.max(initial=-1) + 1, _FIRST_WIDTH)
     free = np.append(widths, np.inf)  # the last one belongs to what is no category
     start = None
+    largest = np.abs(features).max(axis=0) ** 2
+    least = 1e-12 * np.where(largest > 0, largest, 1.0)  # in the units of each column
     for _ in range(_ROUNDS if len(widths) else 1):
-        precision = np.where(categories >= 0, 1.0 / free[categories] ** 2, np.maximum(variance, 1e-12))
+        precision = np.where(categories >= 0, 1.0 / free[categories] ** 2, np.maximum(variance, least))
         precision[0] = 0.0
         found = fit_logistic(
             features, weight, linear, bounded=bounded, prior=GaussianPrior(np.zeros(len(linear)), np.diag(precision)),

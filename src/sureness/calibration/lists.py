@@ -38,6 +38,7 @@ from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
 from sureness.numerics.checks import as_array, check_scores, check_whole, one_dimension, same_length
+from sureness.numerics.conversion import is_missing
 from sureness.numerics.hashing import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
@@ -48,6 +49,7 @@ FEW_POSITIVES = 300
 """With fewer positives than this, a map for lists uses fewer terms."""
 
 _RAMPS = 4  # of a score and of the history
+_FARTHEST = 1e100  # a trait
 _LIGHT, _HEAVY = 0.01, 0.99  # quantiles of the history between which groups go from light to heavy
 
 
@@ -186,6 +188,7 @@ class ListCalibrator(ProbabilityMap):
         chosen = among_best(scores, codes, self.best)
         if not sampled:
             chosen &= self._sample(pairs, codes, chosen)[codes]
+        _check_traits(traits)
         pairs, scores = pairs.take(chosen), scores[chosen]
         _, codes = np.unique(codes[chosen], return_inverse=True)
         history = None if history is None else np.asarray(history, dtype=np.float64)[chosen]
@@ -529,7 +532,34 @@ def _columns(traits: FieldTable | None, n: int) -> dict[str, pl.Series]:
     """Traits by name, one entry for each pair."""
     if traits is None:
         return {}
-    return {name: as_series(full_column(name, column, n)) for name, column in columns_of(traits).items()}
+    return {name: _column(name, column, n) for name, column in columns_of(traits).items()}
+
+
+def _column(name: str, column: Any, n: int) -> pl.Series:
+    full: Any = full_column(name, column, n)
+    if getattr(full, "dtype", None) in (np.dtype(object), pl.Object):  # how pandas has text with missing values
+        values = full.tolist() if isinstance(full, np.ndarray) else full.to_list()
+        full = [None if is_missing(value) else value for value in values]
+    series = as_series(full)
+    if series.dtype.is_nested() or series.dtype in (pl.Object, pl.Binary):
+        raise DataError(
+            f"the trait {name!r} must have one number or name for each pair, got {series.dtype}; convert it"
+        )
+    return series
+
+
+def _check_traits(traits: Mapping[str, pl.Series]) -> None:
+    """Refuse traits with the names of what the map knows of every group, and numbers that cannot be computed with."""
+    if taken := [name for name in (HISTORY, SPREAD) if name in traits]:
+        raise SettingError(f"a trait cannot be called {taken[0]!r}, as the map has a term of that name; rename it")
+    for name, column in traits.items():
+        if not column.dtype.is_numeric():
+            continue
+        numbers = column.cast(pl.Float64)
+        if len(far := numbers.filter((numbers.abs() > _FARTHEST) & numbers.is_not_nan())):
+            raise DataError(
+                f"the trait {name!r} must lie within ±{_FARTHEST:g}, got {far[0]:g}; rescale it, or leave it out"
+            )
 
 
 def _codes(groups: ArrayLike | pl.Series) -> IntArray:
@@ -543,7 +573,10 @@ def _codes(groups: ArrayLike | pl.Series) -> IntArray:
 def _activity(history: FloatArray, codes: IntArray) -> tuple[float, float]:
     _, first = np.unique(codes, return_index=True)
     known = history[first]
-    light, heavy = np.quantile(np.log1p(known[~np.isnan(known)]), [_LIGHT, _HEAVY])
+    known = known[~np.isnan(known)]
+    if not len(known):
+        raise DataError("history is missing for every group; leave it out, or give it for some of them")
+    light, heavy = np.quantile(np.log1p(known), [_LIGHT, _HEAVY])
     return float(light), float(heavy)
 
 

@@ -273,7 +273,7 @@ class ConfidentRecommender(Configurable, Savable):
             at all where nobody has one. By default those of the source.
         history : number or array-like of shape (n,), optional
             With live scores: how many items of each user the other system was trained on. By default as many as this
-            recommender was trained on, 0 for users it does not know.
+            recommender was trained on, 0 for users it does not know; the same where one is missing.
 
         Returns
         -------
@@ -314,6 +314,7 @@ class ConfidentRecommender(Configurable, Savable):
         known = None
         if history is not None:
             known = check_history(np.repeat(history, len(rows)) if np.ndim(history) == 0 else history, len(rows))
+            known = np.where(np.isnan(known), self.chances_.mapped.histories(rows), known)
         longest = self.policy_.max_size
         if (reach := self.map_.reach()) is not None:
             reach.look(found.scores[:, :longest])
