@@ -156,6 +156,11 @@ def test_without_data_nothing_is_run(tmp_path):
         run_studies([KNOWN], Asked(), store, tmp_path / "out")
 
 
+def test_data_that_are_not_there_are_named_with_the_command_that_gets_them(store, tmp_path):
+    with pytest.raises(DataError, match="yahoo-r3 not found; .* Get it: `sureness data fetch yahoo-r3`"):
+        run_studies([KNOWN], Asked("full", data=("yahoo-r3",)), store, tmp_path / "out")
+
+
 def test_axes_are_replaced_and_methods_added():
     asked = Asked("full", seeds=1, data=("yahoo-r3", "coat"), model=("two",), method=("math:floor",))
     points = [point for point, _ in KNOWN.points(asked)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +15,9 @@ from sureness.cli._console import present, print_table, say, say_command, shown_
 from sureness.cli._options import Gathered, Json, Spread, columns, spread
 from sureness.jobs.fitting import PER_USER, FitOptions, FitResult, fit
 from sureness.jobs.inputs import is_saved
-from sureness.tables.columns import Columns
-from sureness.tables.frames import place_of
+from sureness.tables.columns import Columns, TextFormat
+from sureness.tables.frames import Place, place_of
+from sureness.tables.reading import column_names
 
 _COLUMNS = columns("score", "label", "user_id", "item_id", "domain", "weight", "propensity", "segment")
 
@@ -67,10 +70,10 @@ def fit_calibrator(
     with shown_progress(json) as progress:
         target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")
         result = fit(place_of(data), options, columns=used, output=target, progress=progress)
-    present(result, json, _show)
+    present(result, json, partial(_show, used=used))
 
 
-def _show(result: FitResult) -> None:
+def _show(result: FitResult, used: Columns) -> None:
     rows: list[tuple[str, object]] = [
         ("calibrator", written(result.calibrator)),
         ("probability of", f"{result.calibrator.estimand_}: {result.calibrator.meaning}"),
@@ -95,4 +98,19 @@ def _show(result: FitResult) -> None:
     if isinstance(result.data, Path) and is_saved(result.data):
         say_command(f"list-size {data} --calibrator {map_} -o lists.parquet", "in the period after that of the labels")
     else:
-        say_command(f"apply {map_} {data} -o probabilities.parquet")
+        say_command(f"apply {map_} {data}{_as_read(result.data, used)} -o probabilities.parquet")
+
+
+def _as_read(data: Place, used: Columns) -> str:
+    """The options with which `apply` reads the table of a fit, and names its new column."""
+    names = {ours: theirs for ours, theirs in used.renamed().items() if ours in ("user_id", "score", "segment")}
+    if used.probability in column_names(data, used):
+        names["probability"] = "calibrated"
+    text = {each.name: getattr(used, each.name) for each in fields(TextFormat)}
+    written_as = {each.name: text[each.name] for each in fields(TextFormat) if text[each.name] != each.default}
+    given = {"--columns": names, "--format": written_as}
+    return "".join(
+        f" {option} {shlex.quote(','.join(f'{name}={value}' for name, value in values.items()))}"
+        for option, values in given.items()
+        if values
+    )
