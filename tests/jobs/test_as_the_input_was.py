@@ -140,3 +140,15 @@ def test_formulas_are_escaped_by_the_format(lists, tmp_path):
     assert rows[1].startswith("'=1+1;1;0,75;-9,99;"), "a negative number is not a formula"
     cut(lists, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text().splitlines()[1].startswith("=1+1;")
+
+
+@pytest.mark.parametrize(
+    ("price", "written"), [("9,99", "0,5"), ("9.99", "0.5"), ("9", "0.5"), ("9,99;1.5", "0.5"), ("x", "0.5")]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_whole_scores_leave_the_decimals_to_the_other_columns(tmp_path, price, written):
+    names = ["score", "price", "weight"][: 2 + price.count(";")]
+    (tmp_path / "in.csv").write_text(f"{';'.join(names)}\n0;{price}\n1;{price}\n")
+    half = sn.PlattCalibrator().fit([-1.0, -1, 1, 1], [0, 1, 0, 1])
+    apply(half, tmp_path / "in.csv", tmp_path / "out.csv")
+    assert [line.rsplit(";")[-1] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]] == [written] * 2

@@ -40,3 +40,5 @@ def apply_calibrator(
 def _show(result: ApplyResult) -> None:
     rows = counted(result.n_pairs, "row")
     say(f"wrote {result.output}: {rows} with the probability of {result.estimand} ({result.meaning})")
+    if result.meaning_in_lists is not None:
+        say(f"the lists of `sureness list-size` have other numbers, those of an item {result.meaning_in_lists}")

@@ -108,6 +108,11 @@ def _show(result: CutResult) -> None:
         show_promise(result.promise)
     if result.headline is not None:
         say(result.headline)
+    if result.meaning_of_map is not None:
+        say(
+            f"a probability in these lists is that of an item {result.meaning}; `sureness apply` gives other numbers, "
+            f"those of an item {result.meaning_of_map}"
+        )
     how = {
         None: "",
         True: " (read in batches: the rows are sorted by user)",

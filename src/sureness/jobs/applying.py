@@ -38,6 +38,7 @@ from sureness.numerics.checks import check_scores, check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.recommender.candidates import candidate_blocks
 from sureness.recommender.mapped import MappedSource
+from sureness.recommender.promises import is_converted
 from sureness.recommender.run import Run, open_run
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
@@ -197,6 +198,7 @@ class ApplyResult:
     n_pairs: int
     estimand: Estimand
     meaning: str  # the same in words
+    meaning_in_lists: str | None = None  # of a run: the same for the probabilities in its lists, if they are others
     frame: Any = None  # without an output: the table with probabilities, of the library of the given one
 
     __repr__ = fields_repr
@@ -269,9 +271,12 @@ def apply(
     required.say_unknown(n_pairs)
     if required.reach is not None:
         required.reach.say()
+    following = fitted.horizon_.following()
+    in_lists = following.sentence if is_saved(place) and is_converted(fitted, following) else None
     return ApplyResult(
-        data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning, frame=frame
-    )
+        data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning,
+        meaning_in_lists=in_lists, frame=frame,
+    )  # fmt: skip
 
 
 def _with_own_scores(fitted: ProbabilityMap, place: Place, columns: Columns) -> Columns:

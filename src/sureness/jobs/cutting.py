@@ -26,7 +26,7 @@ from sureness.lists.comparing import PolicyComparison
 from sureness.lists.expectation import LONGEST
 from sureness.lists.policies import ExpectedUtility, ListSizePolicy, Threshold
 from sureness.metrics.utility import named_utility
-from sureness.recommender.promises import KeptPromise
+from sureness.recommender.promises import KeptPromise, is_converted, meaning_in
 from sureness.report.cases import with_titles
 from sureness.report.page import require_report
 from sureness.saving.packed import JSON
@@ -68,6 +68,8 @@ class CutResult:
     left_out: int | None = None  # rows of a table that were seen before, if there is a log that says
     in_batches: bool | None = None  # of a table: read in batches, since its rows are sorted by user
     calibrator: str | None = None  # of a run
+    meaning: str | None = None  # of a run: what happens to an item with the probability that it has in the lists
+    meaning_of_map: str | None = None  # the same for the probability that `apply` gives, if that is another one
     policy: str | None = None
     chosen_because: str | None = None
     comparison: PolicyComparison | None = None
@@ -84,7 +86,7 @@ class CutResult:
         found: dict[str, Any] = {"input": self.input, "output": self.output, "utility": self.utility}
         if self.in_batches is not None:
             found["read"] = "in batches" if self.in_batches else "into memory"
-        of_run = ("calibrator", "policy", "chosen_because")
+        of_run = ("calibrator", "meaning", "policy", "chosen_because")
         found |= {name: getattr(self, name) for name in of_run if getattr(self, name) is not None}
         found |= {
             "users": self.n_users, "rows": self.n_rows, "without_list": self.without_list, "unsure": self.unsure,
@@ -282,7 +284,9 @@ def cut_run(
     recommender = listing.recommender
     return CutResult(
         input=path, output=target, utility=named_utility(recommender.policy_.utility).name,
-        calibrator=written(recommender.map_), policy=written(recommender.policy_),
+        calibrator=written(recommender.map_), meaning=meaning_in(recommender),
+        meaning_of_map=recommender.map_.meaning if is_converted(recommender.map_, recommender.horizon_) else None,
+        policy=written(recommender.policy_),
         chosen_because=listing.chosen_because, comparison=compared, report=page.report, headline=headline,
         promise=listing.promise() if compared is not None else None, saved=page.save,
         **tally.summary(),

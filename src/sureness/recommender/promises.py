@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from sureness.calibration.horizon import Horizon
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.interactions import Interactions
 from sureness.lists.lists import Lists
 from sureness.lists.promises import promise
@@ -52,6 +54,20 @@ def kept_promise(
     if not policy.sizes(lists).any():
         return None
     by_rank, by_probability = promise(lists, policy), promise(lists, policy, by="probability")
+    return KeptPromise(by_rank, by_probability, meaning_in(recommender), test.period is not None)
+
+
+def meaning_in(recommender: ConfidentRecommender) -> str:
+    """What happens to an item with the probability that it has in the lists; that of the map is of the labels."""
     fitted = recommender.map_
-    meaning = recommender.horizon_.sentence if fitted.estimand_ == "interaction" else fitted.meaning  # not the labels'
-    return KeptPromise(by_rank, by_probability, meaning, test.period is not None)
+    return recommender.horizon_.sentence if fitted.estimand_ == "interaction" else fitted.meaning
+
+
+def is_converted(fitted: ProbabilityMap, horizon: Horizon) -> bool:
+    """Whether lists of a horizon have other probabilities than the map itself.
+
+    A map of labels that were cut by time holds for the next period as it is, if that is as long.
+    """
+    own = fitted.horizon_
+    other = own.differs(horizon) or (own.period is None and own.which != horizon.which)
+    return other and fitted.estimand_ == "interaction"

@@ -201,7 +201,7 @@ def format_like(path: Place, columns: Columns) -> TextFormat:
     """
     wanted, from_csv = columns.text, False
     if text := next(filter(None, _remembered(path)), None):
-        decimal: Decimal | None = "comma" if "comma" in text.forms_seen else None
+        decimal: Decimal | None = "comma" if text.has_decimal_commas else None
         written = text.dialect
         wanted = replace(wanted, separator=written.layout.separator, decimal=decimal, encoding=written.encoding)
         from_csv = ending_of(text.place) == ".csv"

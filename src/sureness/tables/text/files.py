@@ -50,6 +50,14 @@ class TextFile:
         form = form_of(values, self.wanted.decimal, semicolons=self.dialect.layout.separator == ";")
         return {name: "words" if name in words else form for name in there}
 
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether numbers that were read have decimal commas; where all are whole, whether other columns have them."""
+        if self.wanted.decimal is not None or "comma" in self.forms_seen or self.dialect.layout.separator != ";":
+            return "comma" in self.forms_seen
+        columns = [values for name in self.names if (values := self.dialect.values(name))]
+        return _any_with(",", "comma", columns) and not _any_with(".", "plain", columns)
+
     def notes(self, forms: Mapping[str, Form]) -> Iterator[str]:
         """What had to be inferred, as notes on the table."""
         yield from self.dialect.notes
@@ -183,6 +191,11 @@ def _rows_of(place: Path, dialect: Dialect, size: int = 1 << 18) -> Iterator[byt
             start, left = chunk.index(end, start) + 1, left - 1
         if start < len(chunk):
             yield chunk[start:] if start else chunk
+
+
+def _any_with(mark: str, form: Form, columns: Sequence[Sequence[str]]) -> bool:
+    """Whether all values of a column are numbers of this form, some with this mark."""
+    return any(any(mark in each for each in own) and all(is_number(each, form) for each in own) for own in columns)
 
 
 def _stripped(name: str, whole: bool) -> pl.Expr:
