@@ -348,6 +348,7 @@ class TestRefusals:
             ({"history": [1, 1, -2, 3]}, DataError, "0 or more, got -2"),
             ({"history": ["a", "b", "c", "d"]}, DataError, "numbers of items"),
             ({"history": [np.nan] * 4}, DataError, "missing for every group"),
+            ({"history": [1, 2, 1, 4], "groups": ["a", "a", "b", "b"]}, DataError, "one group has 1 and 2"),
             ({"traits": {"price": [1.0, 2.0]}}, DataError, "price"),
             ({"traits": {"tags": [["a"], ["b"], ["a"], ["b"]]}}, DataError, "'tags' must have one number or name"),
             ({"traits": {"price": [1.0, np.inf, 2.0, 3.0]}}, DataError, "'price' must lie within"),

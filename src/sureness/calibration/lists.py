@@ -164,7 +164,10 @@ class ListCalibrator(ProbabilityMap):
             pairs, users = pairs.take(kept), users[kept]
             known = {name: values[kept] for name, values in known.items()}
             named = {name: column.gather(pl.Series(kept)) for name, column in named.items()}
-        return self._learn(data.with_pairs(pairs), pairs, _codes(users), known.get(HISTORY), named)
+        codes = _codes(users)
+        if HISTORY in known:
+            _refuse_several(known[HISTORY], codes)
+        return self._learn(data.with_pairs(pairs), pairs, codes, known.get(HISTORY), named)
 
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from the best candidates of some users of a recommender."""
@@ -516,6 +519,18 @@ def check_history(history: ArrayLike, n: int) -> FloatArray:
             f"history must be a number of items, 0 or more, got {values[(values < 0) | np.isinf(values)][0]:g}"
         )
     return np.asarray(values)
+
+
+def _refuse_several(history: FloatArray, codes: IntArray) -> None:
+    """Refuse a group with several histories: its candidates would not be ordered by their scores."""
+    _, first = np.unique(codes, return_index=True)
+    own = history[first][codes]
+    if (differs := np.flatnonzero((history != own) & ~(np.isnan(history) & np.isnan(own)))).size:
+        place = differs[0]
+        raise DataError(
+            "history must be one number per group, repeated for each of its candidates; one group has "
+            f"{own[place]:g} and {history[place]:g}"
+        )
 
 
 def as_input(values: Any, numeric: bool) -> AnyArray:
