@@ -352,8 +352,8 @@ class SegmentCalibrator(ProbabilityMap):
             if field.values is not None and len(field.values) > _MOST_CASES:
                 one = "in Python, load table() into the database and give query() its name as maps="
                 raise SettingError(
-                    f"the field {field.name!r} has {counted(len(field.values), 'value')}, more than the {_MOST_CASES:,} that an "
-                    f"expression takes; {one if len(self.fields_) == 1 else 'use probability(), or sureness apply'}"
+                    f"the field {field.name!r} has {counted(len(field.values), 'value')}, more than the "
+                    f"{_MOST_CASES:,} that an expression takes; {one if len(self.fields_) == 1 else 'use probability(), or sureness apply'}"
                 )
         found = effects_tree(self.effects_, self._base.log_odds_tree(score, names), names)
         return found * self.level_.slope + self.level_.intercept
@@ -422,8 +422,8 @@ class SegmentCalibrator(ProbabilityMap):
                 raise SettingError(f"the table has a column {field.name!r} of its own; rename the field")
         if (n_rows := prod(field.n_codes - 1 for field in fields)) > _MOST_ROWS:
             raise SettingError(
-                f"the fields have {counted(n_rows, 'combination')}, more than the {_MOST_ROWS:,} that the table takes; use "
-                "probability(), or sureness apply"
+                f"the fields have {counted(n_rows, 'combination')}, more than the {_MOST_ROWS:,} that "
+                "the table takes; use probability(), or sureness apply"
             )
         grid = np.meshgrid(*(np.arange(1, field.n_codes) for field in fields), indexing="ij")
         codes = [codes.ravel() for codes in grid]
