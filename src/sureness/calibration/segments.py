@@ -350,10 +350,11 @@ class SegmentCalibrator(ProbabilityMap):
         """The log-odds where at least one field is known."""
         for field in self.effects_.coding.fields:
             if field.values is not None and len(field.values) > _MOST_CASES:
-                one = "in Python, load table() into the database and give query() its name as maps="
+                join = "in Python, load table() into the database and give query() its name as maps="
+                instead = join if len(self.fields_) == 1 else "use probability(), or sureness apply"
                 raise SettingError(
                     f"the field {field.name!r} has {counted(len(field.values), 'value')}, more than the "
-                    f"{_MOST_CASES:,} that an expression takes; {one if len(self.fields_) == 1 else 'use probability(), or sureness apply'}"
+                    f"{_MOST_CASES:,} that an expression takes; {instead}"
                 )
         found = effects_tree(self.effects_, self._base.log_odds_tree(score, names), names)
         return found * self.level_.slope + self.level_.intercept
