@@ -71,7 +71,8 @@ def test_a_missing_column_is_named_in_the_words_of_the_caller(tmp_path):
 
 def test_an_ambiguous_file_is_settled_in_the_words_of_the_caller(tmp_path):
     (tmp_path / "t.csv").write_text("score;label\n1,234;1\n2,345;0\n")
-    with pytest.raises(FileError, match=r'Columns\(decimal="comma"\)'):
+    semicolons = pytest.warns(sn.errors.SurenessWarning, match="semicolon")
+    with semicolons, pytest.raises(FileError, match=r'Columns\(decimal="comma"\)'):
         sn.jobs.fit(tmp_path / "t.csv")
     refused(run("fit", "t.csv", cwd=tmp_path), FileError, "give --format decimal=comma or --format decimal=point")
 
