@@ -38,6 +38,7 @@ LABELS = (np.arange(N) * 7 % 11 < np.arange(N) / 6).astype(np.int64)
 USERS = np.arange(N) // 4
 ITEMS = np.arange(N) % 12
 WEIGHTS = 1.0 + np.arange(N) % 3
+HISTORY = 1.0 + np.unique(USERS, return_inverse=True)[1] % 3  # one of each user
 NAMES = np.array([f"n{number % 3}" for number in range(N)])
 MATRIX = np.sort(CHANCES.reshape(6, 8), axis=1)[:, ::-1].copy()
 
@@ -148,9 +149,9 @@ def _calibrators() -> list[Door]:
     found += _vectors("TopNCalibrator.fit", top_n, {"scores": SCORES, "labels": LABELS, "users": USERS})
     known = np.array([f"user {number % 12:03d}" for number in range(N)])
     of_groups = {"scores": SCORES, "labels": LABELS, "groups": USERS}
-    found += _vectors("ListCalibrator.fit", lists, of_groups, options | {"history": WEIGHTS})
-    of_lists = sn.ListCalibrator().fit(SCORES, LABELS, groups=USERS, history=WEIGHTS).probability
-    found += _vectors("ListCalibrator.probability", of_lists, {"scores": SCORES, "groups": USERS, "history": WEIGHTS})
+    found += _vectors("ListCalibrator.fit", lists, of_groups, options | {"history": HISTORY})
+    of_lists = sn.ListCalibrator().fit(SCORES, LABELS, groups=USERS, history=HISTORY).probability
+    found += _vectors("ListCalibrator.probability", of_lists, {"scores": SCORES, "groups": USERS, "history": HISTORY})
     return found + _vectors("PerUserPlatt.probability", per_user.probability, {"scores": SCORES, "users": known})
 
 
