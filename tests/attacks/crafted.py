@@ -26,6 +26,7 @@ from sureness.saving.records import heading, write_record
 from tests.attacks.outcome import Outcome, joined
 from tests.saving.kinds import FILES, HAS_TORCH, KINDS, made
 
+ROOT = Path(__file__).parents[2]  # where `tests` is found, whatever the working folder is
 FAILURE = "another error than ours, a probability that is none, or a dead process"
 JSON_KINDS = tuple(kind for kind in KINDS if kind not in FILES)
 BINARY_KINDS = tuple(kind for kind in FILES if not kind.startswith("model/")) + (("model/bpr",) if HAS_TORCH else ())
@@ -157,10 +158,12 @@ def attack(kinds: tuple[str, ...], seeds: range, folder: Path) -> Outcome:
     failures, left = [], seeds
     while left:  # a process that dies is followed by another one, after the seed that ended it
         code = [sys.executable, "-m", "tests.attacks.crafted", str(folder), str(left.start), str(left.stop), *kinds]
-        done = subprocess.run(code, capture_output=True, text=True, check=False)
+        done = subprocess.run(code, capture_output=True, text=True, check=False, cwd=ROOT)
         failures += done.stdout.splitlines()
         if done.returncode == 0:
             break
+        if not path.exists():
+            raise RuntimeError(f"it did not reach its first file: {done.stderr}")
         reached = int(path.read_text())
         failures.append(f"seed {reached}: the process ended with {done.returncode}: {done.stderr[-300:]}")
         left = range(reached + 1, left.stop)
