@@ -17,8 +17,8 @@ from benchmarks.timing import Measured, growth, one_thread, per_epoch, processed
 from sureness.data import Interactions, SimulatorSettings, simulate
 from sureness.distillation import SCHEMES, BidirectionalDistillation, DistillationSettings, weight_table
 from sureness.models import BPR
-from sureness.numerics import draw_by_ranks, product_rank_parts
-from sureness.sources import blocks_of
+from sureness.numerics import draw_by_ranks, exact_ranks
+from sureness.sources import block_scores
 
 _FACTORS = 50, 5  # of teacher and student
 _BATCH = 128  # of the public code
@@ -26,8 +26,6 @@ _ALONE = 10  # epochs before, so that scores and ranks are those of models that 
 _PERIOD = 10  # epochs between two refreshes, as in the dissertation
 _ONCE = DistillationSettings(epochs=1, refresh_every=1)
 _OWN_BATCH = BPR().settings.batch_size
-_QUANTILES = 256  # as a refresh sketches ranks
-_USERS = 16  # ranked at a time, as a refresh does
 
 Pair = tuple[BPR, BPR]
 
@@ -83,7 +81,7 @@ def _sides(train: Interactions, pair: Pair, dense: _Baseline) -> dict[str, Calla
 
 _NOTES = (
     f"Processor time, one thread each, a refresh for one epoch, {_ONCE.to_student.items} items for each pair and "
-    f"direction, sketched ranks. Both start from the same models, trained alone for {_ALONE} epochs. sureness: all of "
+    f"direction. Both start from the same models, trained alone for {_ALONE} epochs. sureness: all of "
     "`fit`, networks built and the best kept; dense: its models made before.",
     "dense: the way of the public code, written anew: scores, ranks (the order of the order) and weights as tables of "
     f"users x items, batches of {_BATCH}, Adam on all rows. It draws all items of a user at once, with replacement, as "
@@ -125,22 +123,23 @@ def _with_scores(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
-    """Seconds of ranks and draws; what `refresh` does, one stage after the other for a few users at a time."""
+    """Seconds of ranks and draws; what `refresh` does, one stage after the other for a block of users at a time."""
     watch, rng, users = Stopwatch(), np.random.default_rng(0), np.arange(train.n_users)
     directions = _ONCE.to_teacher, _ONCE.to_student
     tables = [weight_table(each.scheme, each.rank_gap_scale, train.n_items) for each in directions]
-    factors = [model.source_.product() for model in pair]
-    blocks = list(blocks_of(users, train.n_items))
-    seen = {"rows": users, "starts": train.row_starts, "seen": train.item_rows}
-    streams = [product_rank_parts(*each, _QUANTILES, len(blocks[0]), _USERS, **seen) for each in factors]
-    for block in blocks:
-        for first in range(0, len(block), _USERS):
-            with watch.of("ranks"):
-                ranks = [next(stream) for stream in streams]
-            with watch.of("draws"):
-                for mine, other, table, direction in zip(ranks, ranks[::-1], tables, directions, strict=True):
-                    counts = train.user_degree[block[first : first + _USERS]] * direction.items
-                    draw_by_ranks(mine, other, table, counts, rng, relative=SCHEMES[direction.scheme].relative)
+    streams = [block_scores(model.source_, users) for model in pair]
+    while True:
+        with watch.of("ranks"):
+            blocks = [next(stream, None) for stream in streams]
+            if blocks[0] is None:
+                return watch.seconds
+            block = blocks[0][0]
+            seen = {"rows": block, "starts": train.row_starts, "seen": train.item_rows}
+            ranks = [exact_ranks(scores, **seen) for _, scores in blocks]
+        with watch.of("draws"):
+            for mine, other, table, direction in zip(ranks, ranks[::-1], tables, directions, strict=True):
+                counts = train.user_degree[block] * direction.items
+                draw_by_ranks(mine, other, table, counts, rng, relative=SCHEMES[direction.scheme].relative)
     return watch.seconds
 
 
@@ -178,29 +177,26 @@ def _sizes(scale: Scale) -> Table:
     title = f"Bidirectional distillation of BPR {_FACTORS[0]}/{_FACTORS[1]} on Gowalla: two epochs, one refresh"
     if reason := absent("gowalla"):
         return Table.skipped(title, reason)
-    rows, peaks, shape = [], {}, ""
-    for ranks in ("sketch", "exact"):
-        sizes, found = [], []
-        for share in scale.shares:
-            run = _in_process("gowalla_process", ranks, share)
-            printed = json.loads(run.output)
-            sizes.append(printed["users"] * printed["items"])
-            found.append((printed["refresh"], printed["epoch"], run.peak_bytes))
-            shape = f"{printed['users']:,} x {printed['items']:,}"
-            rows.append((ranks, shape, count_of(printed["pairs"]), time_of(found[-1][0]), time_of(found[-1][1]),
-                         size_of(found[-1][2])))  # fmt: skip
-        exponents = (f"{growth(sizes, values):.2f}" for values in zip(*found, strict=True))
-        rows.append((ranks, "growth exponent", "", *exponents))
-        peaks[ranks] = found[-1][2]
+    rows, sizes, found, shape = [], [], [], ""
+    for share in scale.shares:
+        run = _in_process("gowalla_process", str(_PERIOD), share)
+        printed = json.loads(run.output)
+        sizes.append(printed["users"] * printed["items"])
+        found.append((printed["refresh"], printed["epoch"], run.peak_bytes))
+        shape = f"{printed['users']:,} x {printed['items']:,}"
+        refresh, epoch, peak = found[-1]
+        rows.append((shape, count_of(printed["pairs"]), time_of(refresh), time_of(epoch), size_of(peak)))
+    exponents = (f"{growth(sizes, values):.2f}" for values in zip(*found, strict=True))
+    rows.append(("growth exponent", "", *exponents))
     return Table(
         title,
-        ("ranks", "users x items", "pairs", "refresh", "an epoch", "peak memory"),
+        ("users x items", "pairs", "refresh", "an epoch", "peak memory"),
         rows,
         notes=(
             f"Processes from start to end: imports, reading, {_ALONE // 2} epochs alone, one refresh with draws for "
             f"{_PERIOD} epochs, two epochs together. One thread. Growth: in users x items.",
         ),
-        bars=(Bar.at_most(f"BD on Gowalla ({shape}), peak memory", 4, peaks["sketch"] / 1e9, " GB"),),
+        bars=(Bar.at_most(f"BD on Gowalla ({shape}), peak memory", 4, found[-1][2] / 1e9, " GB"),),
     )
 
 
@@ -228,9 +224,9 @@ def epoch_process(what: str, share: str) -> None:
     print(json.dumps({"before": before}))
 
 
-def gowalla_process(ranks: str, share: str) -> None:
+def gowalla_process(period: str, share: str) -> None:
     """Runs in a process of its own: two epochs with one refresh on Gowalla; prints how long they took."""
-    settings: dict[str, Any] = {"warm_up": _ALONE // 2, "epochs": 2, "refresh_every": _PERIOD, "ranks": ranks}
+    settings: dict[str, Any] = {"warm_up": _ALONE // 2, "epochs": 2, "refresh_every": int(period)}
     with one_thread():
         BidirectionalDistillation(*_unfitted(), **settings).fit(_small())  # compiles
         train = fewer_users(split_of("gowalla"), float(share)).train

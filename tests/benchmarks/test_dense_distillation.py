@@ -17,7 +17,7 @@ from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.models.bpr import BPR
 from sureness.models.networks.batches import Batch
 from sureness.models.networks.factors import BPRNetwork
-from sureness.numerics.row_ranks import exact_ranks
+from sureness.numerics.ranking import exact_ranks
 
 _SETTINGS = DistillationSettings(
     to_teacher=Direction(scheme="exp", rank_gap_scale=0.03, weight=0.7, items=4, temperature=3.0),
@@ -118,7 +118,7 @@ def _ranks(network: BPRNetwork, train: Interactions) -> np.ndarray:
     """Exact ranks among the unseen items, 0 for those that were seen."""
     users, items = _factors(network)
     seen = {"rows": np.arange(train.n_users), "starts": train.row_starts, "seen": train.item_rows}
-    return exact_ranks(users @ items.T, **seen).dense()
+    return exact_ranks(users @ items.T, **seen)
 
 
 def _shares(weights: np.ndarray) -> np.ndarray:

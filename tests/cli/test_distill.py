@@ -107,11 +107,11 @@ def test_every_method_runs_and_leaves_who_is_fixed_alone(folder, method):
 
 def test_settings_come_from_words(folder):
     changes = ("--set", "to_student__weight=0.25", "--set", "to_teacher__labels=calibrated", "--seed", "3",
-               "--set", "to_student__positives=2", "--set", "ranks=exact")  # fmt: skip
+               "--set", "to_student__positives=2", "--set", "patience=9")  # fmt: skip
     found = told(*QUICK, *changes, "--teacher-set", "learning_rate=0.02", cwd=folder)
     settings = found["settings"]
     assert (settings["to_student"]["weight"], settings["to_student"]["positives"]) == (0.25, 2)
-    assert (settings["to_teacher"]["labels"], settings["ranks"], settings["seed"]) == ("calibrated", "exact", 3)
+    assert (settings["to_teacher"]["labels"], settings["patience"], settings["seed"]) == ("calibrated", 9, 3)
     assert "learning_rate=0.02" in found["models"]["teacher"]["model"]
     assert "seed=3" in found["models"]["student"]["model"]
 

@@ -123,7 +123,7 @@ def test_all_options_together():
     """Calibrated labels, positives, top items with position weights, several negatives, exact ranks."""
     to_student = Direction(labels="calibrated", calibrator="isotonic", positives=4, items=5)
     to_teacher = Direction(scheme="top", position_decay=3.0, labels="calibrated")
-    made = DistillationSettings(to_student=to_student, to_teacher=to_teacher, ranks="exact", **SHORT)
+    made = DistillationSettings(to_student=to_student, to_teacher=to_teacher, **SHORT)
     results = [joined(model("neumf"), model(n_factors=2, negatives=3), made).fit(*parts()) for _ in range(2)]
     same(*results)
 

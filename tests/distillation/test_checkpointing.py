@@ -72,7 +72,6 @@ def early():
 OFTEN = {"epochs": 7, "validate_every": 1, "refresh_every": 3}  # the best weights change between two refreshes
 RUNS = {
     "bpr": lambda: (*pair(), eight()),
-    "exact": lambda: (*pair(), eight(ranks="exact", seed=4)),
     "neumf and bpr": lambda: (model("neumf"), model(n_factors=2), eight(epochs=3)),
     "cdae": lambda: (fitted(), model("cdae", n_factors=2), eight(epochs=4)),
     "lightgcn and cml": lambda: (model("lightgcn"), model("cml", n_factors=2), eight(epochs=4)),
@@ -202,7 +201,7 @@ def refused(checkpoint, which, teacher, student, settings, given=None):
     [
         ({"seed": 3}, r"settings \(seed\)"),
         ({"to_student__weight": 0.1}, r"settings \(to_student\)"),
-        ({"warm_up": 1, "ranks": "exact"}, r"settings \(warm_up, ranks\)"),
+        ({"warm_up": 1, "patience": 9}, r"settings \(warm_up, patience\)"),
     ],
 )
 def test_a_checkpoint_of_other_settings_is_refused(checkpoint, changes, which):

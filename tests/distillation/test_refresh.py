@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import chi2_contingency, chisquare
+from scipy.stats import chisquare
 
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -29,7 +29,7 @@ def refreshed(log, sources=None, to_student=None, to_teacher=None, keep_scores=F
     sources = (scores_for(log, 1), scores_for(log, 2)) if sources is None else sources
     given_sides = [(to_student, TO_STUDENT), (to_teacher, TO_TEACHER)]
     sides = [Side(direction, learner, keep_scores) for direction, learner in given_sides if direction is not None]
-    made = DistillationSettings(**({"ranks": "exact"} | changes))
+    made = DistillationSettings(**changes)
     return refresh(sources, log, sides, made, np.random.default_rng(seed))
 
 
@@ -56,14 +56,14 @@ def some_known(log, known_users, known_items, seed=1):
 @settings(max_examples=60)
 @given(
     st.sampled_from(list(SCHEMES)), st.integers(2, 12), st.integers(1, 25), st.floats(0.05, 0.9), st.integers(1, 6),
-    st.integers(0, 5), st.sampled_from(["sketch", "exact"]), st.integers(0, 99),
+    st.integers(0, 5), st.integers(0, 99),
 )  # fmt: skip
 def test_drawn_items_are_unseen_and_in_the_order_of_the_learners_pairs(
-    scheme, n_users, n_items, density, n, positives, ranks, seed
+    scheme, n_users, n_items, density, n, positives, seed
 ):
     log = log_of(n_users, n_items, density, seed, full=[0])
     direction = Direction(scheme=scheme, items=n, positives=positives)
-    (drawn,) = refreshed(log, to_student=direction, seed=seed, ranks=ranks, refresh_every=3)
+    (drawn,) = refreshed(log, to_student=direction, seed=seed, refresh_every=3)
     pool = drawn.pool
     assert not pool.by_user
     assert pool.items.shape == (len(drawn.log), 3, n)
@@ -75,9 +75,8 @@ def test_drawn_items_are_unseen_and_in_the_order_of_the_learners_pairs(
 
 @pytest.mark.parametrize("learner", [TO_TEACHER, TO_STUDENT])
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("ranks", ["exact", "sketch"])
 @pytest.mark.parametrize("by", ["guide", "learner"])
-def test_items_are_drawn_with_the_probabilities_of_the_dissertation(scheme, learner, ranks, by):
+def test_items_are_drawn_with_the_probabilities_of_the_dissertation(scheme, learner, by):
     """From scores to draws: ranks count unseen items only, and the guide is the other model.
 
     The authors' code has the two models in each other's place.
@@ -86,7 +85,7 @@ def test_items_are_drawn_with_the_probabilities_of_the_dissertation(scheme, lear
     sources, scale, user = (scores_for(log, 1), scores_for(log, 2)), 0.02, 0
     direction = Direction(scheme=scheme, rank_gap_scale=scale, items=2_000, ranked_higher_by=by)
     side = {"to_student": direction} if learner == TO_STUDENT else {"to_teacher": direction}
-    (found,) = refreshed(log, sources, **side, refresh_every=2, ranks=ranks)
+    (found,) = refreshed(log, sources, **side, refresh_every=2)
     drawn = found.pool.items[log.user_rows == user].ravel()
     orders = [best_unseen(source, log, user, 60) for source in sources]
     weights = np.zeros(60)
@@ -266,17 +265,16 @@ def test_there_is_always_at_least_one_round(monkeypatch):
     assert refreshed(log, to_student=Direction(items=100))[0].pool.items.shape[1] == 1
 
 
-@pytest.mark.parametrize("ranks", ["exact", "sketch"])
-def test_peak_memory_is_far_below_a_table_of_users_and_items(ranks, monkeypatch):
+def test_peak_memory_is_far_below_a_table_of_users_and_items(monkeypatch):
     """The peak is a few blocks and the pool."""
     monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 20_000)
     keys = np.unique(np.random.default_rng(0).integers(0, 2_000 * 1_000, 3_000))
     log = Interactions(IdMap.counting(2_000), IdMap.counting(1_000), keys // 1_000, keys % 1_000)
     sources = scores_for(log, 1), scores_for(log, 2)
     directions = {"to_student": Direction(items=2, positives=1), "to_teacher": Direction(scheme="exp", items=2)}
-    refreshed(log, sources, **directions, refresh_every=2, ranks=ranks)  # compile and fill caches first
+    refreshed(log, sources, **directions, refresh_every=2)  # compile and fill caches first
     tracemalloc.start()
-    refreshed(log, sources, **directions, refresh_every=2, ranks=ranks)
+    refreshed(log, sources, **directions, refresh_every=2)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000 * 1_000 * 4 / 2
@@ -304,25 +302,6 @@ def test_position_weights_use_the_ranks_of_both_models():
         gap = [orders[1].index(item) - place for place, item in enumerate(orders[0][:5])]
         weights = np.exp(-np.arange(5) / 3) * np.tanh(np.maximum(0.1 * np.array(gap), 0))
         assert_allclose(pool.weights[user], weights / weights.sum(), rtol=1e-5)
-
-
-def test_factor_models_are_ranked_without_computing_their_score_table(monkeypatch):
-    """Draws from two factor models have the distribution of draws from their score tables."""
-    log = log_of(3, 6_000, 0.01, 0)
-    rng = np.random.default_rng(0)
-    factors = [FactorSource(rng.normal(size=(3, 2)), rng.normal(size=(6_000, 2))) for _ in range(2)]
-    tables = [MatrixSource(source.score_block(np.arange(3))) for source in factors]
-    direction = Direction(scheme="exp", rank_gap_scale=3e-3, items=200)
-    (of_tables,) = refreshed(log, tables, to_student=direction, ranks="sketch", refresh_every=1)
-    monkeypatch.setattr(FactorSource, "score_block", None)
-    (of_factors,) = refreshed(log, factors, to_student=direction, ranks="sketch", refresh_every=1)
-    user = log.user_rows == 1
-    found = [np.bincount(drawn.pool.items[user].ravel(), minlength=6_000) for drawn in (of_tables, of_factors)]
-    often = np.add(*found) > 50
-    rare = [[counts[~often].sum()] for counts in found]
-    table = np.hstack([np.array(found)[:, often], rare])
-    assert often.sum() > 20
-    assert chi2_contingency(table).pvalue > 1e-3
 
 
 def test_sources_of_different_kinds_with_the_same_scores_give_the_same_draws():

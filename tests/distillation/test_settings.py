@@ -77,7 +77,7 @@ def test_the_rate_of_a_fitted_model_must_be_above_zero(value):
 
 @pytest.mark.parametrize(
     ("name", "known"),
-    [("ranks", "sketch, exact"), ("student_start", "own, svd"), ("guides", "current, best")],
+    [("student_start", "own, svd"), ("guides", "current, best")],
 )  # fmt: skip
 def test_unknown_choices_are_refused_with_the_known_ones(name, known):
     for value in ("other", None, 3):
@@ -176,7 +176,7 @@ def test_settings_are_frozen():
 
 
 CHANGES = {
-    "epochs": st.integers(1, 500), "seed": st.integers(0, 2**40), "ranks": st.sampled_from(["sketch", "exact"]),
+    "epochs": st.integers(1, 500), "seed": st.integers(0, 2**40),
     "to_student__weight": st.floats(0, 10), "to_teacher__labels": st.sampled_from(["one", "calibrated"]),
     "teacher_learns": st.booleans(),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from sureness.data.interactions import Interactions
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(
     ["sureness.distillation.bidirectional", "sureness.models.catalogue", "sureness.models.networks._kernels",
-     "sureness.numerics._kernels", "sureness.numerics._rank_kernels"]
+     "sureness.numerics._kernels"]
 )  # fmt: skip
 
 

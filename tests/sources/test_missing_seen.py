@@ -87,8 +87,7 @@ EVERY = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
 NO_DOORS = {
     "arrays, where no source is known": {
-        "bin_scores", "exact_ranks", "fill_with_trending", "product_rank_parts", "product_ranks",
-        "sketched_ranks", "top_k",
+        "bin_scores", "exact_ranks", "fill_with_trending", "top_k",
     },
     "called with what a door has found": {
         "Horizon.of_split", "Aligned", "Observed", "list_blocks", "top_blocks",

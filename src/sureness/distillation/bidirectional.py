@@ -62,8 +62,6 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
         False keeps a model fixed.
     student_start : "own" or "svd"
         "svd" starts the student from the truncated singular vectors of the teacher.
-    ranks : "sketch" or "exact"
-        How ranks are computed; "exact" sorts, a sketched rank is off by at most one in 256 items.
     seed : int
 
     Attributes

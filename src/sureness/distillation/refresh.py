@@ -18,20 +18,10 @@ from sureness.data.interactions import Interactions, union
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.models.networks.batches import Batch
-from sureness.numerics.ranking import top_k
-from sureness.numerics.row_ranks import (
-    RowRanks,
-    chances_of,
-    draw_by_ranks,
-    exact_ranks,
-    product_rank_parts,
-    sketched_ranks,
-)
-from sureness.sources.base import ScoreSource, product_of
-from sureness.sources.blocks import block_scores, blocks_of
+from sureness.numerics.ranking import draw_by_ranks, exact_ranks, top_k
+from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import block_scores
 
-_USERS = 16  # ranked and drawn for at a time, so that their ranks are still in the cache
-_QUANTILES = 256  # a sketched rank is off by at most items / quantiles
 _POOL_BYTES = 512 << 20  # for the drawn items of each direction; beyond it, epochs share draws
 
 Sources = tuple[ScoreSource, ScoreSource]  # teacher and student
@@ -111,8 +101,8 @@ class Block(NamedTuple):
     """What one model contributes for a block of users."""
 
     users: IntArray
-    scores: FloatArray | None  # of all items; None where only ranks are needed
-    ranks: RowRanks | None  # among unseen items, 0 for seen ones; None where no ranks are needed
+    scores: FloatArray  # of all items
+    ranks: IntArray | None  # of all items among unseen items, 0 for seen ones; None where no ranks are needed
 
 
 class Collector:
@@ -125,7 +115,7 @@ class Collector:
         self.by_user = direction.scheme == "top"
         self._make_room_for_draws(direction, settings)
         scale = direction.rank_gap_scale
-        self.table = None if self.by_user else chances_of(weight_table(direction.scheme, scale, train.n_items))
+        self.table = None if self.by_user else weight_table(direction.scheme, scale, train.n_items)
 
     def _make_room_for_positives(self, direction: Direction) -> None:
         unseen = self.train.n_items - self.train.user_degree
@@ -149,11 +139,6 @@ class Collector:
         """How many of the guide's best items are needed, as drawn items or as positives."""
         direction = self.side.direction
         return max(self.added.shape[1], direction.items if direction.draws and self.by_user else 0)
-
-    @property
-    def needs_scores(self) -> bool:
-        """Whether blocks must hold the guide's scores."""
-        return self.n_top > 0 or self.scores is not None
 
     @property
     def needs_ranks(self) -> bool:
@@ -182,7 +167,6 @@ class Collector:
     def _best_items(self, guide: Block) -> IntArray:
         if not self.n_top:
             return np.empty((len(guide.users), 0), dtype=np.int64)
-        assert guide.scores is not None
         seen = {"rows": guide.users, "starts": self.train.row_starts, "seen": self.train.item_rows}
         return top_k(guide.scores.copy(), self.n_top, **seen)[0]
 
@@ -199,7 +183,7 @@ class Collector:
         if self.weights is not None:
             assert learner.ranks is not None
             assert guide.ranks is not None
-            gap = learner.ranks.at(rows, best) - guide.ranks.at(rows, best)
+            gap = learner.ranks[rows, best] - guide.ranks[rows, best]
             self.weights[users] = position_weights(best, gap, self.side.direction)
 
     def _draw(self, learner: Block, guide: Block) -> None:
@@ -257,7 +241,6 @@ def position_weights(best: IntArray, gap: IntArray, direction: Direction) -> Flo
 
 def _scores_at(block: Block, rows: IntArray, items: IntArray) -> FloatArray:
     """The scores of some items, 0 where there is no item."""
-    assert block.scores is not None
     return np.where(items >= 0, block.scores[rows, items], np.float32(0.0))
 
 
@@ -303,52 +286,19 @@ def refresh(
     True
     """
     collectors = [Collector(side, train, settings, rng) for side in sides]
-    scores = any(collector.needs_scores for collector in collectors)
     ranks = any(collector.needs_ranks for collector in collectors)
     everyone = sources if guides is None else (*sources, *guides)
-    streams = (_blocks(source, train, settings, scores=scores, ranks=ranks) for source in everyone)
-    ends = {int(block[-1]) + 1 for block in blocks_of(np.arange(train.n_users), train.n_items)}
-    for blocks in zip(*streams, strict=True):
+    for blocks in zip(*(_blocks(source, train, ranks=ranks) for source in everyone), strict=True):
         learners, labellers = blocks[:2], blocks[-2:]
         for collector in collectors:
             place = collector.side.learner
             collector.add(learner=learners[place], guide=labellers[1 - place])
-        done = int(blocks[0].users[-1]) + 1
-        if done in ends:
-            progress("ranking for the next epochs", done, train.n_users)
+        progress("ranking for the next epochs", int(blocks[0].users[-1]) + 1, train.n_users)
     return [collector.result() for collector in collectors]
 
 
-def _blocks(
-    source: ScoreSource, train: Interactions, settings: DistillationSettings, *, scores: bool, ranks: bool
-) -> Iterator[Block]:
-    """One model, block after block; where a factor model is only ranked, its scores are never held."""
-    users = np.arange(train.n_users)
-    factors = product_of(source) if settings.ranks == "sketch" and not scores else None
-    if factors is None:
-        for block, known in block_scores(source, users):
-            for part in _parts(block):
-                found = _ranks(known[part], block[part], train, settings) if ranks else None
-                yield Block(block[part], known[part], found)
-        return
-    blocks = list(blocks_of(users, train.n_items))
-    size = len(blocks[0]) if blocks else 1
-    left, right = factors
-    every = product_rank_parts(left, right, _QUANTILES, size, _USERS, **_seen(users, train))
-    for block in blocks:
-        for part in _parts(block):
-            yield Block(block[part], None, next(every) if ranks else None)
-
-
-def _parts(block: IntArray) -> Iterator[slice]:
-    return (slice(start, start + _USERS) for start in range(0, len(block), _USERS))
-
-
-def _ranks(scores: FloatArray, users: IntArray, train: Interactions, settings: DistillationSettings) -> RowRanks:
-    if settings.ranks == "exact":
-        return exact_ranks(scores, **_seen(users, train))
-    return sketched_ranks(scores, _QUANTILES, **_seen(users, train))
-
-
-def _seen(users: IntArray, train: Interactions) -> dict[str, IntArray]:
-    return {"rows": users, "starts": train.row_starts, "seen": train.item_rows}
+def _blocks(source: ScoreSource, train: Interactions, *, ranks: bool) -> Iterator[Block]:
+    """One model, block after block."""
+    for users, scores in block_scores(source, np.arange(train.n_users)):
+        seen = {"rows": users, "starts": train.row_starts, "seen": train.item_rows}
+        yield Block(users, scores, exact_ranks(scores, **seen) if ranks else None)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sureness.models.networks.network import Network
 
 Labels = Literal["sigmoid", "calibrated", "one"]
-Ranks = Literal["sketch", "exact"]
 Start = Literal["own", "svd"]
 Guides = Literal["current", "best"]
 RankedBy = Literal["guide", "learner"]
@@ -129,13 +128,11 @@ class DistillationSettings:
     teacher_learns: bool = True  # False: a fixed teacher, as in one-way distillation
     student_learns: bool = True  # False: a fixed student
     student_start: Start = "own"  # "svd": start from the truncated singular vectors of the teacher
-    ranks: Ranks = "sketch"  # how ranks are computed; "exact" sorts
     seed: int = 0
 
     def __post_init__(self) -> None:
         for name in _DIRECTIONS:
             object.__setattr__(self, name, _direction(name, getattr(self, name)))
-        check_choice(self.ranks, "ranks", get_args(Ranks))
         check_choice(self.student_start, "student_start", get_args(Start))
         check_choice(self.guides, "guides", get_args(Guides))
         for name in ("epochs", "refresh_every", "validate_every", "patience"):

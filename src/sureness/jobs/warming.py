@@ -34,7 +34,6 @@ from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
 from sureness.numerics.ranking import draw_absent
-from sureness.numerics.row_ranks import product_ranks, sketched_ranks
 from sureness.recommender.run import Run
 from sureness.saving.packed import JSON
 from sureness.sources.svd import svd_source
@@ -153,9 +152,6 @@ def _numbers() -> None:
     allocate_budget(worth.reshape(-1, 10), budget=90_000.0)
     allocate_budget(worth[:50, 0], budget=40.0, cost=rng.random((50, 10)))
     fill_with_trending(rng.permuted(np.tile(np.arange(9), (4, 1)), axis=1), [1, 2, 3, 4], np.arange(9), slots=6)
-    left, right = rng.normal(size=(3, 4)).astype(np.float32), rng.normal(size=(4, 10_000)).astype(np.float32)
-    product_ranks(left, right, 100)
-    sketched_ranks(left @ right, 100)
     scores = rng.normal(size=(30, 100))
     taken = Interactions.from_matrix(csr_matrix(scores + rng.normal(size=scores.shape) > 2))
     draw_absent(taken.user_rows, taken.row_starts, taken.item_rows, taken.n_items, rng)

@@ -15,7 +15,7 @@ from sureness._wording import counted
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
 from sureness.errors import EmptyError, IdError, SettingError
-from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, ranks_of
+from sureness.numerics.ranking import draw_by_ranks, exact_ranks, ranks_of
 from sureness.sources.aligned import Seen, among, checked_seen, fitted_to, places_of, seen_of
 from sureness.sources.base import ScoreSource, id_maps, named
 from sureness.sources.blocks import block_scores, blocks_of
@@ -340,11 +340,11 @@ def _middle_ranks(scores: FloatArray, rows: IntArray, columns: IntArray) -> Floa
 
 
 def _drawn(
-    ranks: list[RowRanks], guide: int, table: FloatArray, counts: IntArray, rng: np.random.Generator
+    ranks: list[IntArray], guide: int, table: FloatArray, counts: IntArray, rng: np.random.Generator
 ) -> pl.DataFrame:
     drawn = draw_by_ranks(ranks[1 - guide], ranks[guide], table, counts, rng, compared=False)
     rows = np.repeat(np.arange(len(counts)), counts)[drawn >= 0]
-    found = {f"{name}_rank": ranks[place].at(rows, drawn[drawn >= 0]) for place, name in enumerate(_ROLES)}
+    found = {f"{name}_rank": ranks[place][rows, drawn[drawn >= 0]] for place, name in enumerate(_ROLES)}
     return pl.DataFrame(found).select(pl.lit(_ROLES[guide]).alias("drawn_by"), pl.all().cast(pl.Int64))
 
 

@@ -17,11 +17,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "logistic": ["GaussianPrior", "fit_logistic", "logit", "sigmoid"],
         "multiple_tests": ["holm"],
         "poisson_binomial": ["Gains", "expected_gains", "log_odds_shifts", "poisson_binomial_pmf", "power_sums"],
-        "ranking": ["NOTHING", "draw_absent", "members", "top_k"],
-        "row_ranks": [
-            "RowRanks", "draw_by_ranks", "exact_ranks", "product_rank_parts", "product_ranks", "ranks_of",
-            "sketched_ranks",
-        ],
+        "ranking": ["NOTHING", "draw_absent", "draw_by_ranks", "exact_ranks", "members", "ranks_of", "top_k"],
         "small_logistic": ["fit_small_logistics"],
         "threads": ["at_most_threads"],
     },

@@ -37,15 +37,11 @@ from sureness.numerics.poisson_binomial import poisson_binomial_pmf as poisson_b
 from sureness.numerics.poisson_binomial import power_sums as power_sums
 from sureness.numerics.ranking import NOTHING as NOTHING
 from sureness.numerics.ranking import draw_absent as draw_absent
+from sureness.numerics.ranking import draw_by_ranks as draw_by_ranks
+from sureness.numerics.ranking import exact_ranks as exact_ranks
 from sureness.numerics.ranking import members as members
+from sureness.numerics.ranking import ranks_of as ranks_of
 from sureness.numerics.ranking import top_k as top_k
-from sureness.numerics.row_ranks import RowRanks as RowRanks
-from sureness.numerics.row_ranks import draw_by_ranks as draw_by_ranks
-from sureness.numerics.row_ranks import exact_ranks as exact_ranks
-from sureness.numerics.row_ranks import product_rank_parts as product_rank_parts
-from sureness.numerics.row_ranks import product_ranks as product_ranks
-from sureness.numerics.row_ranks import ranks_of as ranks_of
-from sureness.numerics.row_ranks import sketched_ranks as sketched_ranks
 from sureness.numerics.small_logistic import fit_small_logistics as fit_small_logistics
 from sureness.numerics.threads import at_most_threads as at_most_threads
 
@@ -54,7 +50,6 @@ __all__ = [
     "GaussianPrior",
     "LARGEST",
     "NOTHING",
-    "RowRanks",
     "ScoreHistogram",
     "WeightedScores",
     "at_most_threads",
@@ -89,14 +84,11 @@ __all__ = [
     "over_shares",
     "poisson_binomial_pmf",
     "power_sums",
-    "product_rank_parts",
-    "product_ranks",
     "ranks_of",
     "ranks_within",
     "require_both_classes",
     "same_length",
     "sigmoid",
-    "sketched_ranks",
     "top_k",
     "top_n",
 ]

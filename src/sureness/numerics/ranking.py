@@ -1,4 +1,4 @@
-"""Top entries of rows, membership in sparse rows, and random columns that a sparse row does not hold."""
+"""Top entries and ranks of rows, membership in sparse rows, and random columns: absent ones, or by ranks."""
 
 from __future__ import annotations
 
@@ -110,4 +110,106 @@ def draw_absent(
     drawn = np.empty(len(rows), dtype=np.int64)
     places = (rng.random(len(rows)) * absent).astype(np.int64)
     _kernels.nth_absent(rows, places, starts, values, drawn)
+    return drawn
+
+
+def exact_ranks(
+    scores: FloatArray, *, rows: IntArray | None = None, starts: IntArray | None = None, seen: IntArray = NOTHING
+) -> IntArray:
+    """Ranks within each row, 1 for the highest, 0 for entries left out; ties are in any order.
+
+    Parameters
+    ----------
+    scores : array of shape (n, n_columns)
+        -inf where an entry is left out.
+    rows, starts, seen : arrays, optional
+        More entries to leave out, as sparse rows; see `top_k`.
+
+    Examples
+    --------
+    >>> exact_ranks(np.array([[0.1, 0.9, -np.inf, 0.5]]))
+    array([[3, 1, 0, 2]], dtype=int32)
+    """
+    shown = -scores
+    if rows is not None and starts is not None:
+        for place, row in enumerate(rows):
+            shown[place, seen[starts[row] : starts[row + 1]]] = np.inf
+    ranks = np.empty(scores.shape, dtype=np.int32)
+    np.put_along_axis(ranks, np.argsort(shown, axis=1), np.arange(1, scores.shape[1] + 1, dtype=np.int32)[None], axis=1)
+    ranks[np.isposinf(shown)] = 0
+    return ranks
+
+
+def ranks_of(scores: FloatArray, rows: IntArray, columns: IntArray) -> IntArray:
+    """The exact ranks of some entries: one more than the number of higher scores in the row.
+
+    Examples
+    --------
+    >>> ranks_of(np.array([[0.1, 0.9, 0.5]]), np.array([0, 0]), np.array([1, 0])).tolist()
+    [1, 3]
+    """
+    return np.asarray(1 + np.count_nonzero(scores[rows] > scores[rows, columns][:, None], axis=1))
+
+
+def draw_by_ranks(
+    mine: IntArray,
+    other: IntArray,
+    table: FloatArray,
+    counts: IntArray,
+    rng: np.random.Generator,
+    *,
+    compared: bool = True,
+    relative: bool = False,
+) -> IntArray:
+    """Draw columns for each row with replacement, weighted by the difference of two ranks.
+
+    Parameters
+    ----------
+    mine, other : arrays of shape (n, n_columns)
+        Two ranks of the same entries; entries with rank 0 in either are never drawn.
+    table : array of shape (2 * n_columns + 1,)
+        The weight of each difference ``mine - other`` from -n_columns to n_columns, on any common scale.
+    counts : array of shape (n,)
+        How many columns to draw for each row.
+    rng : numpy.random.Generator
+    compared : bool
+        False: the weight depends on ``-other`` alone.
+    relative : bool
+        Whether ratios of weights depend only on differences of gaps, as for exp. Weights are then taken relative to
+        the row's largest gap, so that they never underflow.
+
+    Returns
+    -------
+    int32 array of shape (counts.sum(),)
+        Grouped by row; drawn uniformly where no entry has weight, -1 where nothing can be drawn.
+
+    Examples
+    --------
+    >>> mine, other = exact_ranks(np.array([[3.0, 2.0, 1.0]])), exact_ranks(np.array([[1.0, 2.0, 3.0]]))
+    >>> table = np.maximum(np.arange(-3.0, 4.0), 0)  # only entries that the other ranks higher
+    >>> draw_by_ranks(mine, other, table, np.array([4]), np.random.default_rng(0))
+    array([2, 2, 2, 2], dtype=int32)
+    """
+    n_columns = mine.shape[1]
+    if other.shape != mine.shape or table.shape != (2 * n_columns + 1,) or len(counts) != len(mine):
+        raise DataError(
+            "both ranks must have one shape, counts one number per row and the table one weight per difference, got "
+            f"{mine.shape}, {other.shape}, {len(counts)} and {table.shape}"
+        )
+    weights = table / (table.max(initial=0.0) or 1.0)
+    drawn = np.full(int(np.sum(counts)), -1, dtype=np.int32)
+    stops = np.cumsum(counts)
+    for row, stop in enumerate(stops):
+        there = np.flatnonzero((mine[row] > 0) & (other[row] > 0))
+        if not len(there) or not counts[row]:
+            continue
+        gaps = (mine[row, there] if compared else 0) - other[row, there]
+        if relative and compared:
+            gaps = gaps + (n_columns - gaps.max())
+        sums = np.cumsum(weights[gaps + n_columns])
+        if sums[-1] == 0:
+            sums = np.arange(1.0, len(there) + 1)
+        places = np.searchsorted(sums, rng.random(counts[row]) * sums[-1], side="right")
+        last = np.searchsorted(sums, sums[-1])  # rounding must not reach entries without weight after it
+        drawn[stop - counts[row] : stop] = there[np.minimum(places, last)]
     return drawn
