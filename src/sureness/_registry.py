@@ -118,7 +118,7 @@ _TABLE: dict[Family, dict[str, object]] = {
         "ids": "sureness.data.ids:IdMap",
         "interactions": "sureness.data.interactions:Interactions",
         "segments": "sureness.calibration.maps:Segments",
-        "fields": "sureness.calibration.pair_fields:Fields",
+        "fields": "sureness.calibration.fields:Fields",
         "run": "sureness.recommender.run:Run",
         "distilled": "sureness.recommender.run:DistilledRuns",
         "recommender": "sureness.recommender.confident:ConfidentRecommender",

@@ -230,9 +230,8 @@ def test_any_table_serves(fitted, convert):
     st.sampled_from(DEVICES),
     st.floats(0.001, 1_000) | st.integers(1, 9),
 )
-def test_one_row_asked_alone_is_that_row_of_many(fitted, score, market, device, popularity):
+def test_plain_values_and_lists_are_columns_of_one_row(fitted, score, market, device, popularity):
     fields = {"market": market, "device": [device], "popularity": popularity}
-    assert fitted._log_odds_of_one([score], fields) is not None
     alone, many = fitted.probability([score], segments=fields), fitted.probability(np.array([score]), segments=fields)
     assert_allclose(alone, many, rtol=1e-12)
 
@@ -542,7 +541,7 @@ def test_the_table_of_several_fields_has_each_combination():
     fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=fields)
     table = fitted.table()
     assert table.height == table.select(fitted.fields_).n_unique()
-    shown = fitted._base.log_odds_of_one(0.3)
+    shown = fitted._base.log_odds([0.3])[0]
     wanted = fitted.probability(np.full(table.height, 0.3), segments=table.select(fitted.fields_))
     assert_allclose(expit(table["level"] + table["stretch"] * shown), wanted)
     with pytest.raises(SettingError, match=r"one field .*; leave maps= out"):

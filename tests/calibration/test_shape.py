@@ -96,8 +96,6 @@ def test_the_formula_gives_what_arrays_give():
         fitted = ShapeCalibrator().fit(scores, labels)
         assert fitted.compression_ is not None
         asked = np.concatenate([scores[:200], [0.0, -1e6, 1e6, 1e90, -1e90]])
-        one_by_one = [fitted.log_odds_of_one(score) for score in asked.tolist()]
-        assert_allclose(one_by_one, fitted.log_odds(asked), rtol=1e-12, atol=1e-12)
         found = pl.DataFrame({"score": asked}).select(fitted.expression("polars")).to_series()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # far outside the fitted scores

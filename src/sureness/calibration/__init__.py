@@ -9,11 +9,11 @@ __getattr__, __dir__, __all__ = lazy_names(
         "calibration_set": ["CalibrationSet"],
         "choosing": ["Choice", "choose_calibrator", "cross_validate"],
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
+        "fields": ["Fields"],
         "horizon": ["Horizon"],
         "list_sample": ["ListSample", "sample_lists"],
         "lists": ["ListCalibrator"],
         "maps": ["Observed", "ProbabilityMap", "Segments", "Who"],
-        "pair_fields": ["Fields"],
         "nonparametric": [
             "BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator", "MinMaxCalibrator", "SigmoidCalibrator",
         ],

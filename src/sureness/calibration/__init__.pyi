@@ -9,6 +9,7 @@ from sureness.calibration.choosing import cross_validate as cross_validate
 from sureness.calibration.families import NUMPY as NUMPY
 from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
+from sureness.calibration.fields import Fields as Fields
 from sureness.calibration.horizon import Horizon as Horizon
 from sureness.calibration.list_sample import ListSample as ListSample
 from sureness.calibration.list_sample import sample_lists as sample_lists
@@ -22,7 +23,6 @@ from sureness.calibration.nonparametric import HistogramCalibrator as HistogramC
 from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
 from sureness.calibration.nonparametric import MinMaxCalibrator as MinMaxCalibrator
 from sureness.calibration.nonparametric import SigmoidCalibrator as SigmoidCalibrator
-from sureness.calibration.pair_fields import Fields as Fields
 from sureness.calibration.parametric import BetaCalibrator as BetaCalibrator
 from sureness.calibration.parametric import GammaCalibrator as GammaCalibrator
 from sureness.calibration.parametric import GaussianCalibrator as GaussianCalibrator

@@ -25,13 +25,13 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Node, Reference
-from sureness.numerics.crossed_effects import EffectCells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity import check_effective_sample_size
 from sureness.saving.packed import Form, Packed, Parts, kind_of, real, reals
 
 if TYPE_CHECKING:
+    from sureness.calibration.field_effects import EffectCells
     from sureness.calibration.list_sample import ListSample
 from sureness._registry import find, names
 
@@ -133,10 +133,6 @@ class Calibrator(ProbabilityMap):
 
     def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return self._of_known(scores, self._log_odds, -np.inf)
-
-    def log_odds_of_one(self, score: float) -> float:
-        """Log-odds of one finite score."""
-        return float(self._log_odds(self._as_fitted(np.array([score])))[0])
 
     def pack(self) -> Packed:
         if not hasattr(self, "estimand_"):

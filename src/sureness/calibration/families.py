@@ -10,8 +10,6 @@ of an expression, for databases and polars.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -226,17 +224,10 @@ def _choose(column: FloatArray, edges: Iterable[float], branches: Iterable[Float
     return np.select([place == number for number in range(len(known))], known)
 
 
-def _choose_plain(value: float, edges: Iterable[float], branches: Iterable[float]) -> float:
-    return list(branches)[bisect_right(list(edges), value)]
-
-
 def _as_it_is(_: str, value: Column) -> Column:
     return value
 
 
-PLAIN = Operations(
-    math.log, math.exp, lambda value, low, high: min(max(value, low), high), abs, _choose_plain, math.asinh, _as_it_is
-)
 NUMPY = Operations(np.log, np.exp, np.clip, np.abs, _choose, np.arcsinh, _as_it_is)
 TREE = Operations(nodes.log, nodes.exp, nodes.clip, nodes.absolute, nodes.choose, nodes.asinh, nodes.Named)
 

@@ -10,9 +10,8 @@ from typing import Literal
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
-from sureness.calibration.effect_terms import Term
 from sureness.calibration.expressing import Conditional
-from sureness.calibration.field_effects import FieldEffects
+from sureness.calibration.field_effects import FieldEffects, Term
 from sureness.calibration.fields import UNNAMED, Field
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Id, Is, Node, Number, Reference, absolute, choose, exp

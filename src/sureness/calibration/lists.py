@@ -15,7 +15,7 @@ from sureness._wording import counted
 from sureness.calibration._plain import compression_of, estimand_of, level_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import DialectName
-from sureness.calibration.fields import FieldTable, columns_of, full_column
+from sureness.calibration.fields import Fields, FieldTable, columns_of, full_column
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.list_query import list_expression, list_query
@@ -32,7 +32,6 @@ from sureness.calibration.list_terms import (
     learn_terms,
 )
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
-from sureness.calibration.pair_fields import Fields
 from sureness.calibration.usable import Reach, usable, usable_pairs
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs

@@ -21,9 +21,9 @@ from sureness._settings import Configurable
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.calibration.expressing import Expressible
+from sureness.calibration.fields import Fields, FieldTable
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.list_terms import Groups
-from sureness.calibration.pair_fields import Fields
 from sureness.calibration.usable import Reach
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -155,7 +155,7 @@ class ProbabilityMap(Expressible, Configurable, Savable):
     # --- asked by id ------------------------------------------------------------------------------------------------
 
     def probability(
-        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: ArrayLike | None = None
+        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None
     ) -> FloatArray:
         """Probabilities of scores, in the same order.
 
@@ -164,8 +164,9 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         scores : array-like of shape (n_pairs,)
         users : array-like of shape (n_pairs,), optional
             The id of each pair's user; needed by maps that differ between users. Unknown users get the global map.
-        segments : array-like of shape (n_pairs,), optional
-            The segment of each pair; needed by maps that differ between segments. Unknown ones get the global map.
+        segments : array-like of shape (n_pairs,), table, or mapping of names to columns; optional
+            The segment or the fields of each pair, for maps that differ between them: one plain value stands for all
+            pairs. Unknown segments get the global map; unknown values of a field add nothing, with a warning.
 
         Returns
         -------
@@ -178,7 +179,7 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         return self.probability_of(checked, who)
 
     def log_odds(
-        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: ArrayLike | None = None
+        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None
     ) -> FloatArray:
         """The same as log-odds, which are infinite where a probability is 0 or 1."""
         checked, who = self.asked(scores, users, segments)
@@ -192,7 +193,7 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         """The scores that the map was fitted on, to compare others with; None: there is no such range."""
         return None
 
-    def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
+    def who(self, n: int, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None) -> Who:
         """For whom is asked, in this map's own rows."""
         return Who(n)
 
@@ -252,7 +253,9 @@ class ProbabilityMap(Expressible, Configurable, Savable):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def asked(self, scores: ArrayLike, users: ArrayLike | None, segments: ArrayLike | None) -> tuple[FloatArray, Who]:
+    def asked(
+        self, scores: ArrayLike, users: ArrayLike | None, segments: FieldTable | ArrayLike | None
+    ) -> tuple[FloatArray, Who]:
         """Checked scores, and for whom they are, in this map's own rows."""
         self.check_fitted()
         given = as_array(scores, "scores")

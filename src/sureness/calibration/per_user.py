@@ -16,6 +16,7 @@ from sureness._wording import counted
 from sureness.calibration.candidates import LabelledCandidates, UserPoints
 from sureness.calibration.expressing import Conditional, Join, finite, tame
 from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
+from sureness.calibration.fields import FieldTable
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
 from sureness.calibration.parametric import GammaCalibrator, GaussianCalibrator, ParametricCalibrator, PlattCalibrator
@@ -166,7 +167,7 @@ class _PerUserMap(ProbabilityMap):
 
     # --- using ------------------------------------------------------------------------------------------------------
 
-    def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
+    def who(self, n: int, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None) -> Who:
         if users is None:
             raise SettingError(f"{type(self).__name__} compares scores within a user; give users=, one id for each")
         rows = self.users_.rows(users) if n else np.empty(0, dtype=np.int64)

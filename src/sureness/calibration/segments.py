@@ -21,10 +21,9 @@ from sureness.calibration.expressing import Conditional, Join, tame
 from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.field_effects import CodedPairs, Coding, FieldEffects
 from sureness.calibration.field_trees import column_of, effects_tree, some_field_known
-from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
+from sureness.calibration.fields import SIDES, Field, Fields, FieldTable, PairNumbers, columns_of, full_column
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
-from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers
 from sureness.calibration.shape import ShapeCalibrator
 from sureness.calibration.usable import Reach, usable
 from sureness.data.scored_pairs import ScoredPairs
@@ -220,46 +219,6 @@ class SegmentCalibrator(ProbabilityMap):
 
     # --- using ------------------------------------------------------------------------------------------------------
 
-    def probability(
-        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None
-    ) -> FloatArray:
-        """Probabilities of scores, in the same order.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n_pairs,)
-        users : ignored
-        segments : table, or mapping of names to columns of shape (n_pairs,)
-            The fields of each pair; one plain value stands for all pairs, and other columns are ignored. Values that
-            were never seen add nothing, and are said.
-
-        Returns
-        -------
-        array of shape (n_pairs,)
-        """
-        one = self._log_odds_of_one(scores, segments)
-        if one is not None:
-            return sigmoid(np.array([one]))
-        return super().probability(scores, users=users, segments=segments)  # type: ignore[arg-type]
-
-    def _log_odds_of_one(self, scores: Any, segments: Any) -> float | None:
-        """Log-odds of one score with known fields, in a few microseconds; None for everything else."""
-        if not (isinstance(scores, list) and len(scores) == 1 and isinstance(segments, dict)):
-            return None
-        self.check_fitted()
-        score, (low, high) = scores[0], self.score_range_
-        if type(score) not in (int, float) or not low <= score <= high:
-            return None
-        codes = []
-        for field in self.effects_.coding.fields:
-            value = segments.get(field.name)
-            code = field.code_of(value[0] if isinstance(value, list) and len(value) == 1 else value)
-            if code is None:
-                return None
-            codes.append(code)
-        found = self.effects_.log_odds_of_one(self._base.log_odds_of_one(float(score)), codes)
-        return self.level_.intercept + self.level_.slope * found
-
     def who(self, n: int, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None) -> Who:
         columns = columns_of(segments, self.fields_)
         return Who(n, segments=self._numbers({name: full_column(name, each, n) for name, each in columns.items()}))
@@ -449,7 +408,7 @@ class SegmentCalibrator(ProbabilityMap):
     def asked(
         self, scores: ArrayLike, users: ArrayLike | None, segments: FieldTable | ArrayLike | None
     ) -> tuple[FloatArray, Who]:
-        checked, who = super().asked(scores, users, segments)  # type: ignore[arg-type]
+        checked, who = super().asked(scores, users, segments)
         assert segments is not None  # refused otherwise
         assert who.segments is not None
         for name, unknown in self.unknown_values(segments, who.segments).items():

@@ -9,12 +9,12 @@ import numpy as np
 from sureness._types import FloatArray, Risk
 from sureness.calibration._plain import compression_of, curve_of
 from sureness.calibration.base import Calibrator
-from sureness.calibration.families import PLAIN, Formula, Operations
+from sureness.calibration.families import Formula, Operations
+from sureness.calibration.field_effects import EffectCells
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import explain_no_minimum
 from sureness.errors import NoMinimumError
 from sureness.numerics.blocks import in_blocks
-from sureness.numerics.crossed_effects import EffectCells
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
 from sureness.numerics.ramps import Compression, Curve, knots_between, ramps
@@ -116,14 +116,11 @@ class ShapeCalibrator(Calibrator):
     def _probability(self, scores: FloatArray) -> FloatArray:
         return in_blocks(scores, lambda part: sigmoid(self.intercept_ + self.curve_.values(self._compressed(part))))
 
-    def log_odds_of_one(self, score: float) -> float:
-        return float(self._log_odds_of(score, PLAIN))
-
     def _log_odds_formula(self) -> Formula | None:
         return self._log_odds_of
 
     def _log_odds_of(self, scores: Any, operations: Operations) -> Any:
-        """The formula for trees and single numbers: one straight piece for each stretch between knots."""
+        """The formula for trees: one straight piece for each stretch between knots."""
         scale, knots, slopes = self.compression_, self.curve_.knots, self.curve_.slopes
         if scale is not None:
             scores = operations.named("compressed", operations.asinh((scores - scale.base) * (1.0 / scale.width)))

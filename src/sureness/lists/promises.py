@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.calibration.fields import SIDES, Fields
 from sureness.calibration.maps import Segments
-from sureness.calibration.pair_fields import SIDES, Fields
 from sureness.errors import EmptyError, SettingError
 from sureness.lists.lists import Lists
 from sureness.lists.policies import ListSizePolicy

@@ -16,12 +16,12 @@ from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone, written
 from sureness._types import IntArray
 from sureness._wording import counted
+from sureness.calibration.fields import Fields
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import Level
 from sureness.calibration.list_sample import sample_lists
 from sureness.calibration.lists import ListCalibrator, check_history
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map
-from sureness.calibration.pair_fields import Fields
 from sureness.data.interactions import Interactions, union
 from sureness.errors import DataError, NotFittedError, SettingError, VersionError, warn
 from sureness.lists.comparing import PolicyComparison, compare_policies

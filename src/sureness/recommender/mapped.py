@@ -11,10 +11,10 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.calibration.fields import SIDES, Fields, PairNumbers, Side
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.lists import ListCalibrator, as_input
 from sureness.calibration.maps import ProbabilityMap, Segments, Who
-from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers, Side
 from sureness.calibration.segments import SegmentCalibrator, unknown_values_sentence
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError, SettingError, warn
