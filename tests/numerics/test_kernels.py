@@ -20,4 +20,4 @@ def test_no_compiled_function_is_imported_by_another(path):
 
 
 def test_there_are_kernels():
-    assert len(KERNELS) > 5
+    assert KERNELS, "the search for kernels finds none, so the other tests here prove nothing"

@@ -74,7 +74,7 @@ def test_an_error_of_any_block_arrives_and_stops_the_others():
 def test_no_kernel_uses_the_threads_of_numba():
     found = list(kernels())
     assert not any(getattr(kernel, "targetoptions", {}).get("parallel") for kernel in found)
-    assert sum(isinstance(kernel, threads.RowLoop) for kernel in found) >= 5
+    assert any(isinstance(kernel, threads.RowLoop) for kernel in found)
 
 
 _WORK = """
