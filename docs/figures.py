@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -20,7 +21,6 @@ from sureness.report import (
     draw_list_cut,
     draw_reliability,
     draw_side_by_side,
-    prepare_list_cut,
     save_figure,
 )
 
@@ -63,9 +63,10 @@ def two_lists() -> None:
     expected, order = policy.expected(lists), np.argsort(sizes, kind="stable")
     rows = [int(order[int(share * (len(order) - 1))]) for share in (0.25, 0.95)]
     cuts = [
-        prepare_list_cut(lists.probabilities[row], expected[row], int(sizes[row]), hits=lists.hits[row]) for row in rows
+        partial(draw_list_cut, lists.probabilities[row], expected[row], int(sizes[row]), hits=lists.hits[row])
+        for row in rows
     ]
-    figure = draw_side_by_side([lambda ax, cut=cut: draw_list_cut(cut, ax=ax) for cut in cuts], panel=(5.5, 4.2))
+    figure = draw_side_by_side(cuts, panel=(5.5, 4.2))
     save_figure(figure, FOLDER / "two-lists.png")
 
 

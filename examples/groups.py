@@ -15,7 +15,7 @@ import polars as pl
 
 import sureness as sn
 from sureness.calibration import Fields
-from sureness.report import draw_group_ratios, prepare_group_ratios, save_figure
+from sureness.report import draw_group_ratios, save_figure
 
 CLEAR = 0.05
 
@@ -62,7 +62,7 @@ def main() -> None:
             print(f"\n{name}: {wrong.height} of {table.height - 1} groups clearly off, {less} of them get too little")
             print(table)
     if asked.figure:
-        save_figure(draw_group_ratios(prepare_group_ratios(tables)).figure, asked.figure)
+        save_figure(draw_group_ratios(tables).figure, asked.figure)
 
 
 if __name__ == "__main__":

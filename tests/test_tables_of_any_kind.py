@@ -149,7 +149,6 @@ DOORS: dict[str, Door] = {
     "Background(items)": Door(ITEM_TITLES, lambda table, _: _background(items=table)),
     "Background(user_degree)": Door(USERS, lambda table, _: _background(user_degree=table)),
     "Background(candidates)": Door(TOP, lambda table, _: _background(candidates=table)),
-    "ExtraTable(rows)": Door(LOG, lambda table, _: rows_of(report.ExtraTable("mine", "", table).checked().rows)),
     "gather_list_sizes(items)": Door(TITLES, lambda table, _: _list_cases(table), few=True),
     "prepare_confidence_by_degree(candidates)": Door(
         CHANCES.with_columns(score="probability"),
@@ -161,8 +160,8 @@ DOORS: dict[str, Door] = {
             CHANCES.with_columns(score="probability"), table
         ).degree.tolist(),
     ),
-    "prepare_training_curves(history)": Door(
-        HISTORY, lambda table, _: report.prepare_training_curves(table).values["student"].tolist()
+    "draw_training_curves(history)": Door(
+        HISTORY, lambda table, _: report.draw_training_curves(table).lines[0].get_ydata().tolist()
     ),
     "fit(data)": Door(PAIRS, lambda table, _: _fitted(jobs.fit(table))),
     "FitOptions(anchor)": Door(PAIRS, lambda table, _: _fitted(jobs.fit(PAIRS, jobs.FitOptions(anchor=table)))),
@@ -219,12 +218,11 @@ OTHERS = {
         "made by readers of data sets",
     ),
     "SqlOptions(table)": "the name of a table in a database",
-    "prepare_promise(table)": "a result of promise",
-    "prepare_group_ratios(tables)": "results of promise",
+    "draw_promise(table)": "a result of promise",
+    "draw_group_ratios(tables)": "results of promise",
     "RankComparison(ranks)": "a result",
     "RankScatter(points)": "a result",
     "RankingQuality(per_user)": "a result",
-    "TrainingRecord(history)": "a result of distillation",
     "FitResult(data)": "a result",
     "FitResult(comparison)": "a result",
     "ApplyResult(data)": "a result",

@@ -57,16 +57,6 @@ def test_one_command_makes_two_runs_that_every_other_command_takes(folder):
     )
 
 
-def test_a_page_shows_what_was_learned(folder):
-    found = told(*QUICK, "--report", "page.html", cwd=folder)
-    page = (folder / "page.html").read_text(encoding="utf-8")
-    assert found["report"] == "page.html"
-    for words in (found["headline"].partition("'")[0], "Distilled student", "Rank differences", "BPR(n_factors=8"):
-        assert words in page
-    succeed(*PAIR, *ALONE, *TOGETHER, "--method", "cd", "--report", "cd.html", "-o", "cd.sureness", cwd=folder)
-    assert "Distilled teacher" not in (folder / "cd.html").read_text(encoding="utf-8")
-
-
 def test_what_is_told_is_what_the_runs_are_worth(folder):
     found = told(*QUICK, cwd=folder)
     assert list(found["models"]) == ["teacher alone", "student alone", "teacher", "student"]

@@ -20,9 +20,6 @@ from sureness.report import (
     draw_score_distributions,
     figure_svg,
     prepare_confidence_by_degree,
-    prepare_fitted_curves,
-    prepare_metric_comparison,
-    prepare_score_distributions,
     save_figure,
 )
 
@@ -37,7 +34,7 @@ def curves_of(names):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=300)
     labels = rng.random(300) < 1 / (1 + np.exp(-scores))
-    return prepare_fitted_curves({name: find("calibrator", name)().fit(scores, labels) for name in names}, scores)
+    return draw_fitted_curves({name: find("calibrator", name)().fit(scores, labels) for name in names}, scores)
 
 
 AXES = {
@@ -45,21 +42,19 @@ AXES = {
     "accuracy": lambda: draw_reliability(reliability_curve([0, 1], [0.1, 0.9], reading="accuracy"), title="platt"),
     "compact": lambda: draw_reliability(reliability_curve([0, 1], [0.1, 0.9]), compact=True),
     "certain": lambda: draw_reliability(reliability_curve([0, 1], [0.0, 1.0])),
-    "constant in one class": lambda: draw_score_distributions(prepare_score_distributions([1, 1, 2, 3], [0, 0, 1, 1])),
-    "constant": lambda: draw_score_distributions(prepare_score_distributions([1.0, 1.0], [0, 1])),
-    "one class": lambda: draw_score_distributions(prepare_score_distributions([1.0, 2.0], [1, 1])),
-    "all calibrators": lambda: draw_fitted_curves(curves_of(names("calibrator"))),
-    "one calibrator": lambda: draw_fitted_curves(curves_of(["platt"])),
+    "constant in one class": lambda: draw_score_distributions([1, 1, 2, 3], [0, 0, 1, 1]),
+    "constant": lambda: draw_score_distributions([1.0, 1.0], [0, 1]),
+    "one class": lambda: draw_score_distributions([1.0, 2.0], [1, 1]),
+    "all calibrators": lambda: curves_of(names("calibrator")),
+    "one calibrator": lambda: curves_of(["platt"]),
     "one user": lambda: draw_confidence_by_degree(of_users([0.5], [3])),
     "no correlation": lambda: draw_confidence_by_degree(of_users([0.5, 0.5], [3, 4])),
     "log degree": lambda: draw_confidence_by_degree(of_users([0.1, 0.2, 0.3, 0.9], [1, 2, 3, 400])),
     "certain users": lambda: draw_confidence_by_degree(of_users([0.0, 1.0], [1, 2])),
-    "one method": lambda: draw_metric_comparison(prepare_metric_comparison({"a": Interval(0.1, 0.05, 0.2)})),
-    "zero error": lambda: draw_metric_comparison(prepare_metric_comparison({"a": Interval(0.0, 0.0, 0.0)})),
+    "one method": lambda: draw_metric_comparison({"a": Interval(0.1, 0.05, 0.2)}),
+    "zero error": lambda: draw_metric_comparison({"a": Interval(0.0, 0.0, 0.0)}),
     "far apart": lambda: draw_metric_comparison(
-        prepare_metric_comparison(
-            {"a": Interval(0.01, 0.0, 0.009), "b": Interval(0.4, 0.3, 0.5)}, groups={"a": "naive", "b": "unbiased"}
-        )
+        {"a": Interval(0.01, 0.0, 0.009), "b": Interval(0.4, 0.3, 0.5)}, groups={"a": "naive", "b": "unbiased"}
     ),
     "strange names": lambda: draw_reliability(reliability_curve([0, 1], [0.1, 0.9]), title="$a_1$ <b> & 確率 \\frac"),
 }

@@ -22,7 +22,7 @@ from sureness.report.cases import choose_users
 from sureness.report.list_sizes import list_headline, list_tiles, page_name
 from tests.report.test_page import Structure, page_alone
 
-ADDITIONS = Additions(notes=["a note"], tables=[("Mine", "", pl.DataFrame({"a": [1]}))])
+ADDITIONS = Additions(notes=["a note"])
 SECTIONS = ["list-sizes", "list-policies", "list-promise", "list-groups", "list-cases"]
 
 
@@ -73,32 +73,32 @@ def test_sizes_are_those_of_the_recommender(found, recommender, compared):
     sizes = recommender.sizes()
     assert_allclose(found.mean_size, sizes["list_size"].mean())
     assert_allclose(found.degree.correlation, np.corrcoef(sizes["list_size"], recommender.seen_.user_degree)[0, 1])
-    assert list(found.distributions.shares) == ["personal sizes", "best in hindsight"]
-    assert_allclose(found.distributions.means["best in hindsight"], compared.sizes["Oracle"].mean())
+    assert list(found.sizes) == ["personal sizes", "best in hindsight"]
+    assert_allclose(found.sizes["best in hindsight"].mean(), compared.sizes["Oracle"].mean())
     assert found.n_judged == len(compared.users)
 
 
 def test_groups_split_the_users_by_degree(found, recommender, split, compared):
     degree = recommender.seen_.user_degree
     sizes, lists = recommender.sizes()["list_size"].to_numpy(), recommender.lists(labels=split.test)
-    assert sum(group.n_users for group in found.groups) == len(degree)
-    assert [group.name for group in found.groups] == ["few", "some", "many"]
+    assert sum(group["n_users"] for group in found.groups) == len(degree)
+    assert [group["name"] for group in found.groups] == ["few", "some", "many"]
     before = -1
     for group in found.groups:
-        low, high = (int(number) for number in group.degrees.split(" to "))
+        low, high = (int(number) for number in group["degrees"].split(" to "))
         assert low > before
         before = high
         inside = (degree >= low) & (degree <= high)
-        assert group.n_users == inside.sum()
-        assert_allclose(group.mean_size, sizes[inside].mean())
+        assert group["n_users"] == inside.sum()
+        assert_allclose(group["mean_size"], sizes[inside].mean())
         shown = (np.arange(lists.width) < sizes[:, None]) & inside[:, None]
-        assert_allclose(group.ece.value, expected_calibration_error(lists.hits[shown], lists.probabilities[shown]))
-        assert group.ece.low <= group.ece.value <= group.ece.high
+        assert_allclose(group["ece"].value, expected_calibration_error(lists.hits[shown], lists.probabilities[shown]))
+        assert group["ece"].low <= group["ece"].value <= group["ece"].high
         judged = inside[compared.users]
-        assert_allclose(group.value, compared.values["PerK"][judged].mean())
-        assert_allclose(group.reference, compared.values["best fixed k"][judged].mean())
+        assert_allclose(group["value"], compared.values["PerK"][judged].mean())
+        assert_allclose(group["reference"], compared.values["best fixed k"][judged].mean())
         worth = at_sizes(recommender.policy_.expected(lists), sizes)
-        assert_allclose(group.expected, worth[inside].mean())
+        assert_allclose(group["expected"], worth[inside].mean())
 
 
 def test_users_of_one_degree_are_one_group():
@@ -107,7 +107,7 @@ def test_users_of_one_degree_are_one_group():
     parts = by_ratio(log, seed=0)
     equal = ConfidentRecommender(sn.svd_source(parts.train, n_factors=3)).fit(parts.train, parts.validation)
     (group,) = gather_list_sizes(equal, test=parts.test, n_resamples=20).groups
-    assert (group.name, group.degrees, group.n_users) == ("all", "8 to 8", 80)
+    assert (group["name"], group["degrees"], group["n_users"]) == ("all", "8 to 8", 80)
 
 
 def test_cases_show_different_users_with_their_own_cut(found, recommender, split):
@@ -116,18 +116,18 @@ def test_cases_show_different_users_with_their_own_cut(found, recommender, split
     assert len({case.user for case in found.cases}) == 4
     for case in found.cases:
         own = table.filter(user_id=int(case.user))
-        assert case.size == own.height == case.cut.size
-        shown = [item for item in case.items if item.shown]
+        _, expected, size = case.draw.args
+        assert case.size == own.height == size
+        shown = [item for item in case.items if item["shown"]]
         by_rank = dict(own.select("rank", "item_id").rows())
         chances = dict(own.select("rank", "probability").rows())
         for item in shown:
-            assert_allclose(item.probability, chances[item.rank])
-            assert item.label == (by_rank[item.rank] in split.test.items_of(int(case.user)))
-        hidden = [item.rank for item in case.items if not item.shown]
+            assert_allclose(item["probability"], chances[item["rank"]])
+            assert item["label"] == (by_rank[item["rank"]] in split.test.items_of(int(case.user)))
+        hidden = [item["rank"] for item in case.items if not item["shown"]]
         assert hidden == [rank for rank in range(case.size + 1, case.size + 4) if rank <= 30]
-        assert sum(item.skipped for item in case.items) + len(case.items) == case.items[-1].rank
-        best = case.cut.expected.max()
-        assert_allclose(case.cut.expected[case.size - 1], best)
+        assert sum(item["skipped"] for item in case.items) + len(case.items) == case.items[-1]["rank"]
+        assert_allclose(expected[case.size - 1], expected.max())
 
 
 def test_sure_and_doubtful_users_are_the_extreme_ones(found, recommender):
@@ -147,9 +147,9 @@ def test_without_labels_nothing_is_judged(recommender):
     found = gather_list_sizes(recommender)
     assert found.policies == ()
     assert found.n_judged is None
-    assert list(found.distributions.shares) == ["personal sizes"]
-    assert all(group.ece is None and group.value is None for group in found.groups)
-    assert all(item.label is None for case in found.cases for item in case.items)
+    assert list(found.sizes) == ["personal sizes"]
+    assert all(group["ece"] is None and group["value"] is None for group in found.groups)
+    assert all(item["label"] is None for case in found.cases for item in case.items)
     assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Least sure"]
 
 
@@ -157,7 +157,7 @@ def test_a_test_alone_compares_with_the_oracle(recommender, split):
     found = gather_list_sizes(recommender, test=split.test, n_resamples=20)
     assert [row.name for row in found.policies] == ["personal sizes", "best in hindsight"]
     assert found.reference is None
-    assert all(group.reference is None and group.value is not None for group in found.groups)
+    assert all(group["reference"] is None and group["value"] is not None for group in found.groups)
 
 
 def test_any_policy_can_be_shown(split):
@@ -226,7 +226,7 @@ def test_headline_and_tiles_without_labels(recommender):
 
 def test_a_page_about_lists_alone(found, tmp_path):
     summary, page, _ = page_alone(
-        write_list_size_report, found, tmp_path, [*SECTIONS, "table-1", "notes"], n_figures=8, additions=ADDITIONS
+        write_list_size_report, found, tmp_path, [*SECTIONS, "notes"], n_figures=8, additions=ADDITIONS
     )
     assert len(summary.figures) == 16
     assert summary.headline == list_headline(found).sentence

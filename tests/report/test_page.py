@@ -22,7 +22,6 @@ SECTIONS = [
     "cases",
     "degree",
     "groups",
-    "table-1",
     "notes",
 ]
 
@@ -83,9 +82,6 @@ def page_alone(write, found, folder, sections, n_figures, **given):
     return summary, page, text
 
 
-CHOICE = ("Choice", "How it was chosen.", pl.DataFrame({"method": ["platt"], "ece": [0.0123456]}))
-
-
 def full_report(material, path, *, background=None, additions=None, **settings):
     known = {
         "items": material.world.items_table(),
@@ -93,7 +89,7 @@ def full_report(material, path, *, background=None, additions=None, **settings):
         "groups": material.groups,
         "candidates": material.candidates,
     }
-    added = {"notes": ["uniformly exposed"], "tables": [CHOICE]}
+    added = {"notes": ["uniformly exposed"]}
     return write_report(
         path,
         material.pairs,
@@ -132,7 +128,6 @@ def test_the_page_needs_nothing_from_elsewhere(page):
 
 
 def test_numbers_are_written_in_one_way(page, material):
-    assert "0.0123<" in page  # of the extra table
     assert f"{len(material.pairs):,}" in page
     assert "nan" not in re.sub(r"<[^>]*>", "", page)
 
@@ -149,7 +144,7 @@ def test_what_is_given_is_escaped(material, tmp_path):
         material,
         tmp_path / "evil.html",
         background={"items": items, "groups": [evil] * len(material.pairs)},
-        additions={"title": evil, "notes": [evil], "tables": [(evil, evil, pl.DataFrame({evil: [evil]}))]},
+        additions={"title": evil, "notes": [evil]},
     )
     page = (tmp_path / "evil.html").read_text(encoding="utf-8")
     assert "<script" not in page

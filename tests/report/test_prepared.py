@@ -1,4 +1,4 @@
-"""Prepared numbers against hand computations."""
+"""Drawn numbers against hand computations."""
 
 import numpy as np
 import polars as pl
@@ -10,58 +10,68 @@ from sureness.calibration.parametric import PlattCalibrator
 from sureness.errors import ColumnError, EmptyError, IdError, SettingError
 from sureness.metrics import Interval
 from sureness.report import (
+    draw_fitted_curves,
+    draw_metric_comparison,
+    draw_score_distributions,
     prepare_confidence_by_degree,
-    prepare_fitted_curves,
-    prepare_metric_comparison,
-    prepare_score_distributions,
 )
+
+
+def densities(ax):
+    """Edges and heights of both classes, the negatives first."""
+    return [patch.get_data() for patch in ax.patches if not patch.get_fill()]
 
 
 def test_score_distributions_have_the_moments_and_integrate_to_one():
     rng = np.random.default_rng(0)
     scores, labels = rng.normal(size=500), rng.random(500) < 0.3
-    found = prepare_score_distributions(scores, labels, n_bins=20)
-    assert found.positive.n_pairs == labels.sum()
-    assert_allclose([found.positive.mean, found.positive.std], [scores[labels].mean(), scores[labels].std()])
-    assert_allclose([found.negative.mean, found.negative.std], [scores[~labels].mean(), scores[~labels].std()])
-    for one in (found.positive, found.negative):
-        assert_allclose((one.density * np.diff(found.edges)).sum(), 1)
+    ax = draw_score_distributions(scores, labels, n_bins=20)
+    means = [line.get_xdata()[0] for line in ax.lines]
+    assert_allclose(means, [scores[~labels].mean(), scores[labels].mean()])
+    assert f"std {scores[labels].std():.3g}" in ax.get_legend().get_texts()[1].get_text()
+    for heights, edges, _ in densities(ax):
+        assert_allclose((heights * np.diff(edges)).sum(), 1)
 
 
 def test_a_weight_of_two_equals_the_pair_twice_in_the_distributions():
     scores, labels = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0, 1, 0, 1])
-    edges_alike = prepare_score_distributions(np.tile(scores, 2), np.tile(labels, 2))
-    weighted = prepare_score_distributions(scores, labels, sample_weight=np.full(4, 2.0))
-    assert_allclose(weighted.positive.std, edges_alike.positive.std)
-    assert_allclose(weighted.positive.mean, 3.0)
+    twice = draw_score_distributions(np.tile(scores, 2), np.tile(labels, 2))
+    weighted = draw_score_distributions(scores, labels, sample_weight=np.full(4, 2.0))
+    for first, second in zip(twice.get_legend().get_texts(), weighted.get_legend().get_texts(), strict=True):
+        assert first.get_text() == second.get_text()
+    assert_allclose(weighted.lines[1].get_xdata()[0], 3.0)
 
 
 def test_one_outlier_does_not_flatten_the_distributions():
     scores = np.r_[np.linspace(0, 1, 9_999), 1e6]
-    assert prepare_score_distributions(scores, scores > 0.5).edges[-1] < 2
+    assert densities(draw_score_distributions(scores, scores > 0.5))[0].edges[-1] < 2
 
 
 def test_a_class_without_pairs_is_empty():
-    found = prepare_score_distributions([1.0, 2.0], [1, 1])
-    assert found.negative.n_pairs == 0
-    assert np.isnan(found.negative.mean)
-    assert found.negative.density.sum() == 0
+    ax = draw_score_distributions([1.0, 2.0], [1, 1])
+    assert ax.get_legend().get_texts()[0].get_text() == "negative: no pairs"
+    assert densities(ax)[0].values.sum() == 0
 
 
 def test_fitted_curves_evaluate_every_calibrator_and_count_every_score():
     scores = np.linspace(-2, 2, 101)
     calibrators = {"sigmoid": SigmoidCalibrator(), "minmax": MinMaxCalibrator()}
-    fitted = {name: calibrator.fit(scores, scores > 0) for name, calibrator in calibrators.items()}
-    found = prepare_fitted_curves(fitted, scores, n_points=5)
-    assert_allclose(found.probabilities["sigmoid"], 1 / (1 + np.exp(-found.grid)))
-    assert_allclose(found.probabilities["minmax"], (found.grid + 2) / 4)
-    assert found.weight.sum() == 101
-    assert found.fitted_range == (-2.0, 2.0)
+    ax = draw_fitted_curves({name: each.fit(scores, scores > 0) for name, each in calibrators.items()}, scores)
+    sigmoid, minmax = (line.get_xydata().T for line in ax.lines)
+    assert_allclose(sigmoid[1], 1 / (1 + np.exp(-sigmoid[0])))
+    assert_allclose(minmax[1], (minmax[0] + 2) / 4)
+    assert counted(ax) == 101
+    assert ax.patches[0].get_width() == pytest.approx(minmax[0][-1] - minmax[0][0])  # all scores were fitted on
+
+
+def counted(ax):
+    """The weight of all scores in the strip below the curves."""
+    return ax.child_axes[0].patches[0].get_data().values.sum()
 
 
 def test_fitted_curves_need_a_calibrator():
     with pytest.raises(EmptyError, match="calibrator"):
-        prepare_fitted_curves({}, [1.0])
+        draw_fitted_curves({}, [1.0])
 
 
 def test_confidence_is_the_mean_over_the_top_items_and_correlates_with_degree():
@@ -121,33 +131,31 @@ def test_degree_tables_that_cannot_be_joined_are_refused(table, error, word):
 
 
 def test_comparison_puts_the_best_first_and_keeps_groups_in_given_order():
-    intervals = {"b": Interval(0.3, 0.2, 0.4), "a": Interval(0.1, 0.0, 0.2)}
-    found = prepare_metric_comparison(intervals, groups={"a": "unbiased", "b": "naive"})
-    assert found.names == ("a", "b")
-    assert found.group_names == ("naive", "unbiased")
-    assert found.group.tolist() == [1, 0]
-    assert_allclose(found.high, [0.2, 0.4])
+    intervals = {"b": Interval(0.3, 0.2, 0.4), "c": Interval(0.2, 0.1, 0.3), "a": Interval(0.1, 0.0, 0.2)}
+    ax = draw_metric_comparison(intervals, groups={"a": "unbiased", "b": "naive", "c": "naive"}, metric="NLL")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "c", "b"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["naive", "unbiased"]
+    assert [list(line.get_xdata()) for line in ax.lines] == [[0.2, 0.3], [0.1]]
+    assert_allclose(ax.collections[1].get_segments(), [[[0.0, 0], [0.2, 0]]])
+    assert ax.get_xlabel() == "NLL with 95% interval"
 
 
 def test_comparison_needs_methods_and_a_group_for_each():
     with pytest.raises(EmptyError, match="method"):
-        prepare_metric_comparison({})
+        draw_metric_comparison({})
     with pytest.raises(SettingError, match="none for a"):
-        prepare_metric_comparison({"a": Interval(0.1, 0.0, 0.2)}, groups={"b": "naive"})
+        draw_metric_comparison({"a": Interval(0.1, 0.0, 0.2)}, groups={"b": "naive"})
 
 
-def test_preparing_does_not_load_matplotlib():
+def test_importing_figures_does_not_load_matplotlib():
     import subprocess
     import sys
 
-    code = (
-        "import sys, sureness.report as report; report.prepare_score_distributions([1.0, 2.0], [0, 1]);"
-        "sys.exit('matplotlib' in sys.modules)"
-    )
+    code = "import sys, sureness.report as report; report.draw_fitted_curves; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_curves_take_weights():
     scores = [0.0, 1.0, 2.0, 3.0]
     fitted = PlattCalibrator().fit(scores, [0, 1, 0, 1])
-    assert prepare_fitted_curves({"platt": fitted}, scores, sample_weight=[1, 2, 3, 4]).weight.sum() == 10
+    assert counted(draw_fitted_curves({"platt": fitted}, scores, sample_weight=[1, 2, 3, 4])) == 10

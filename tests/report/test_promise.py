@@ -7,7 +7,7 @@ from scipy.special import expit
 from sureness.calibration.nonparametric import SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.report import gather_contents
-from sureness.report.promise import ONE_RATE, RATE_BY_RANK, judge_promise, simple_baselines
+from sureness.report.methods import ONE_RATE, RATE_BY_RANK, judge_promise, simple_baselines
 
 
 def test_baselines_do_not_know_the_labels_they_are_judged_on():

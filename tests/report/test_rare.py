@@ -104,8 +104,8 @@ def test_diagrams_fit_the_data(contents):
         assert len(bands.names) >= 8
         right, top = draw_bands(bands).get_xlim()[1], bands.promised.max()
         assert right < 3 * top
-    axes = draw_fitted_curves(contents.curves)
-    assert axes.get_ylim()[1] < 2 * contents.curves.probabilities["curve"].max()
+    axes = draw_fitted_curves(contents.drawn, contents.pairs.scores)
+    assert axes.get_ylim()[1] < 2 * axes.lines[0].get_ydata().max()
 
 
 def test_the_page_has_no_empty_numbers_and_no_negatives(pairs, calibrators, tmp_path):

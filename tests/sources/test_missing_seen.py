@@ -21,7 +21,6 @@ from sureness.jobs.judging import judge
 from sureness.lists import ranked_lists
 from sureness.lists.policies import ExpectedUtility
 from sureness.metrics import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
-from sureness.report.distillation import DistilledModels, gather_distillation
 from sureness.sources.adapters.implicit import from_implicit
 from sureness.sources.aligned import Aligned
 from sureness.sources.base import FactorSource
@@ -71,9 +70,6 @@ WITH_LABELS = {
     ),
     "held_out_ranks": lambda s, log, seen: held_out_ranks(s, log, seen=seen),
     "evaluate_ranking": lambda s, log, seen: evaluate_ranking(s, log, seen=seen),
-    "gather_distillation": lambda s, log, seen: gather_distillation(
-        DistilledModels(teachers={"T": s}, students={"S": UNKNOWN}), log, seen=seen
-    ),
     "judge": lambda s, log, seen: judge(sn.recommender.Run(s, test=log), seen=seen),
     "ranked_lists": lambda s, log, seen: ranked_lists(s, labels=log, seen=seen),
 }  # fmt: skip

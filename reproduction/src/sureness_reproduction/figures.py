@@ -38,7 +38,7 @@ def score_distributions(results: Results) -> Any:
     def diagram(model: str, ax: Any) -> Any:
         scores, labels = (first.filter(model=model)[name].to_numpy() for name in ("score", "label"))
         ax.set_title(model)
-        return report.draw_score_distributions(report.prepare_score_distributions(scores, labels, n_bins=40), ax=ax)
+        return report.draw_score_distributions(scores, labels, n_bins=40, ax=ax)
 
     return report.draw_side_by_side([partial(diagram, name) for name in first["model"].unique().sort()])
 
@@ -57,7 +57,7 @@ def rank_differences(results: Results) -> Any:
         if name not in found:
             ranks = results.store.find(cell).table("ranks")
             found[name] = metrics.RankComparison(ranks.drop("n_items"), n_items=ranks["n_items"][0])
-    return report.draw_rank_differences(report.prepare_rank_differences(found))
+    return report.draw_rank_differences(found)
 
 
 def size_distributions(results: Results) -> Any:
@@ -66,7 +66,7 @@ def size_distributions(results: Results) -> Any:
     first = sizes.filter(data=sizes["data"][0])
     drawn = {name: first.filter(method=name)["size"].to_numpy() for name in (OURS, "Oracle", "MtCut", PUBLISHED)}
     there = {name: some for name, some in drawn.items() if len(some)}
-    return report.draw_size_distributions(report.prepare_size_distributions(there))
+    return report.draw_size_distributions(there)
 
 
 def size_by_degree(results: Results) -> Any:

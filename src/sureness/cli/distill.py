@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sureness._wording import counted
-from sureness.cli._console import present, print_next, print_notes, print_table, say, shown_progress
+from sureness.cli._console import present, print_next, print_notes, print_table, shown_progress
 from sureness.cli._logs import Data, OfLogs, WholeLog
 from sureness.cli._options import Json, Spread, spread
 from sureness.jobs.distilling import ROLES, DistillOptions, DistillResult, distill
@@ -51,8 +51,6 @@ def _show(result: DistillResult) -> None:
     rows.append(("parameters", *(each.n_parameters for each in models.values())))
     title = f"Distilled: {result.method}, {counted(result.epochs, 'epoch')} together"
     print_table(title, ["what", *models], rows, _share(result))
-    if result.headline is not None:
-        say(result.headline, f"report: {result.report}")
     print_next(f"{result.output} (parts teacher and student)", result.output / "student")
 
 

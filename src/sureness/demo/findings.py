@@ -9,10 +9,9 @@ import numpy as np
 from sureness._types import BoolArray
 from sureness._wording import counted
 from sureness.lists.lists import Lists
-from sureness.report.formatting import chance, count, ratio, spoken_percent
-from sureness.report.inputs import Finding
+from sureness.report.formatting import Finding, chance, count, ratio, spoken_percent
 from sureness.report.list_sizes import ListSizes
-from sureness.report.promise import MOST_BROKEN
+from sureness.report.methods import MOST_BROKEN
 
 TOP = 10  # items that everybody would get without probabilities
 KEPT = 0.95  # share of the expected hits that shorter lists keep

@@ -28,8 +28,8 @@ from sureness.jobs.comparing import compare_with_baselines
 from sureness.jobs.logs import read_log
 from sureness.jobs.outputs import check_outputs
 from sureness.recommender.confident import ConfidentRecommender
-from sureness.report.formatting import Headline
-from sureness.report.inputs import Additions, Finding
+from sureness.report.contents import Additions
+from sureness.report.formatting import Finding, Headline
 from sureness.report.list_sizes import gather_list_sizes
 from sureness.report.page import require_report, write_list_size_report
 from sureness.saving.objects import save

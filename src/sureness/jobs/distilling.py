@@ -15,12 +15,12 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._registry import names
 from sureness._settings import written
-from sureness.data.interactions import Interactions, union
+from sureness.data.interactions import Interactions
 from sureness.data.recipes import common_pairs
 from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.settings import DistillationSettings, distillation_method, method_names
-from sureness.errors import EmptyError, LeakError, SettingError
+from sureness.errors import LeakError, SettingError
 from sureness.jobs.inputs import is_saved
 from sureness.jobs.judging import judge
 from sureness.jobs.logs import LogOptions, SplitLog, split_log
@@ -32,7 +32,6 @@ from sureness.metrics.ranking import RankingQuality, evaluate_ranking
 from sureness.models.base import as_recommender, need_torch
 from sureness.models.catalogue import make_recommender
 from sureness.recommender.run import DistilledRuns, open_run
-from sureness.report.page import require_report
 from sureness.saving.objects import split_path
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource, id_maps
@@ -57,7 +56,6 @@ class DistillOptions:
     pretrain: Annotated[bool, "Train both alone until validation stops rising, or warm up for a few epochs."] = True
     device: Annotated[str, "cpu or cuda."] = "cpu"
     checkpoint_seconds: Annotated[float, "Least time between two checkpoints."] = 10.0
-    report: Annotated[Path | None, "Page about what was learned (.html)."] = None
 
     def method_settings(self, seed: int) -> DistillationSettings:
         """The settings of the method with the given changes."""
@@ -101,8 +99,6 @@ class DistillResult:
     epochs: int  # together
     metric: str  # of training, on the validation part
     models: Mapping[str, JudgedModel]  # "teacher alone", "student alone", "teacher", "student"
-    report: Path | None = None
-    headline: str | None = None  # of the report
 
     __repr__ = fields_repr
 
@@ -112,8 +108,7 @@ class DistillResult:
             "data": self.log.about, "notes": self.log.notes, "output": self.output, "method": self.method,
             "settings": self.settings.plain(), "pretrain": self.pretrain, "resumed": self.resumed,
             "warm_up": self.warm_up, "epochs": self.epochs, "parts": self.log.sizes, "metric": self.metric,
-            "models": {name: each.plain() for name, each in self.models.items()}, "report": self.report,
-            "headline": self.headline,
+            "models": {name: each.plain() for name, each in self.models.items()},
         }  # fmt: skip
         return plain(found)  # type: ignore[no-any-return]
 
@@ -145,15 +140,11 @@ def distill(
     """
     log, target = log or LogOptions(), Path(output)
     need_torch("distillation")
-    if options.report is not None:
-        require_report()
     read = [data, log.folder, options.teacher, options.student]
-    check_outputs([(target, "file"), (options.report, "page")], read)
+    check_outputs([(target, "file")], read)
     settings = options.method_settings(log.seed)
     starts = [_start(role, options) for role in ROLES]
     found = split_log(data, log, columns=columns, progress=progress)
-    if options.report is not None and not len(found.split.test):
-        raise EmptyError("report judges the models by a test part, and this split has none; leave it out")
     return _Distilling(found, settings, options, target, progress).result(starts)
 
 
@@ -262,7 +253,7 @@ class _Distilling:
         return DistillResult(
             output=self.output, log=self.log, method=self.options.method, settings=self.settings,
             pretrain=self.options.pretrain, resumed=resumed, warm_up=together.warm_up, epochs=together.epochs,
-            metric=metric, models=judged, report=self.options.report, headline=self._page(alone, together, metric),
+            metric=metric, models=judged,
         )  # fmt: skip
 
     def _alone(self, role: Role, model: ScoreSource) -> ScoreSource:
@@ -313,31 +304,6 @@ class _Distilling:
         users, items = id_maps(model)
         same = users.same_as(train.users) and items.same_as(train.items)
         return model if same else AlignedSource.of(model, train)
-
-    def _page(self, alone: Mapping[Role, ScoreSource], together: _Together, metric: str) -> str | None:
-        """Write the page, if one is asked for; returns its first sentence."""
-        if self.options.report is None:
-            return None
-        from sureness.report.distillation import DistilledModels, TrainingRecord, gather_distillation
-        from sureness.report.page import write_distillation_report
-
-        shown: dict[Role, dict[str, ScoreSource]] = {}
-        for role in ROLES:
-            first, learned = alone[role], together.models[role]
-            shown[role] = {role.capitalize(): self._aligned(first)} if _fitted(first) else {}
-            shown[role] |= {f"Distilled {role}": learned} if learned is not first else {}
-        last = {role: list(each)[-1] for role, each in shown.items()}
-        after = (last["teacher"], last["student"]) if all(len(each) > 1 for each in shown.values()) else None
-        named = [pair for some in shown.values() for pair in some.items()]
-        about = {name: described for name, model in named if (described := _described(model)) is not None}
-        found = gather_distillation(
-            DistilledModels(teachers=shown["teacher"], students=shown["student"], after=after, about=about),
-            self.log.split.test,
-            seen=union([part for part in (self.log.split.train, self.log.validation) if part is not None]),
-            training=TrainingRecord(history=together.history, warm_up=together.warm_up, metric=metric),
-            progress=self._part("report"),
-        )
-        return write_distillation_report(self.options.report, found, progress=self._part("report")).headline
 
     def _part(self, name: str) -> Progress:
         return part_of(self.progress, 0, 1, name)

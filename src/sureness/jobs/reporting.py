@@ -21,10 +21,10 @@ from sureness.jobs.listing import ListOptions, open_listing
 from sureness.jobs.options import Usually, plain
 from sureness.jobs.outputs import check_outputs
 from sureness.numerics.checks import check_whole
-from sureness.report.fields import fields_of
-from sureness.report.inputs import Additions, Background
+from sureness.report.contents import Additions, Background
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
+from sureness.report.tables import fields_of
 from sureness.saving.files import shown_name
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON

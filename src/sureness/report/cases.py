@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -14,47 +17,36 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.lists.lists import Lists
 from sureness.metrics.ranking import best_items
 from sureness.recommender.confident import ConfidentRecommender
-from sureness.report.fields import probability_with
-from sureness.report.figures.lists import ListCut, prepare_list_cut
+from sureness.report.figures.lists import draw_list_cut
 from sureness.report.methods import TOP_N
-from sureness.report.tables import given_table, with_ids_of
+from sureness.report.tables import given_table, probability_with, with_ids_of
 from sureness.sources.base import id_maps
 from sureness.tables.frames import Frame
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 CARD_ITEMS = 5
 N_UNSURE = 2
+_SHOWN = ("rank", "name", "domain", "probability", "label", "score")
 
 CONFIDENT = ("Sure", "the user whose top items have the highest mean probability")
 MIXED = ("Mixed", "the user whose top items differ most in probability: the first are good bets, the last are not")
 UNSURE = ("Least sure", "one of the users whose best item has the lowest probability")
 
 
-@dataclass(frozen=True)
-class RankedItem:
-    """An item of a user's list."""
-
-    rank: int
-    name: str  # title, or id if there is none
-    domain: str | None
-    probability: float
-    label: bool | None  # None: unknown
-
-
-@dataclass(frozen=True)
-class CaseItem(RankedItem):
-    """A recommended item with its score."""
-
-    score: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UserCase:
-    """One user's top items."""
+    """One user's top items, or one user's list with its cut."""
 
     kind: str
     reason: str  # why this user is shown
     user: str
-    items: tuple[CaseItem, ...]
+    items: list[
+        dict[str, Any]
+    ]  # rank, name, domain, probability, label; of top items score, of lists shown and skipped
+    size: int = 0  # of the list
+    draw: Callable[[], Axes] | None = None  # the list with its cut
 
 
 def top_candidates(
@@ -105,7 +97,8 @@ def choose_cases(top: pl.DataFrame, items: Frame | None = None) -> tuple[UserCas
             break
         user, best = users.sort(key, descending=True, maintain_order=True).select("user_id", "best").row(0)
         users = _without(users, user, best)
-        cases.append(UserCase(kind, reason, str(user), _case_items(named.filter(pl.col("user_id") == user))))
+        shown = named.filter(pl.col("user_id") == user).sort("rank").select(_SHOWN).to_dicts()
+        cases.append(UserCase(kind, reason, str(user), shown))
     return tuple(cases)
 
 
@@ -158,14 +151,9 @@ def with_titles(lists: pl.DataFrame, items: Frame) -> pl.DataFrame:
     )
 
 
-def _case_items(rows: pl.DataFrame) -> tuple[CaseItem, ...]:
-    columns = ("rank", "name", "domain", "probability", "label", "score")
-    return tuple(CaseItem(*row) for row in rows.sort("rank").select(columns).iter_rows())
-
-
 def labels_known(cases: tuple[UserCase, ...]) -> bool:
     """Whether any shown item has a label."""
-    return bool(np.any([item.label is not None for case in cases for item in case.items]))
+    return bool(np.any([item["label"] is not None for case in cases for item in case.items]))
 
 
 SURE = ("Sure", "the user with the highest expected utility")
@@ -177,26 +165,6 @@ ASK = ("Ask first", "the user with the lowest expected utility, whose best list 
 _FIRST, _LAST, _BEYOND = 4, 2, 3  # items on a card: the first and last shown ones, and those after the cut
 
 
-@dataclass(frozen=True)
-class ListItem(RankedItem):
-    """An item on the card of a user."""
-
-    shown: bool
-    skipped: int  # number of items left out before this one
-
-
-@dataclass(frozen=True, eq=False)
-class ListCase:
-    """One user's list with its cut."""
-
-    kind: str
-    reason: str  # why this user is shown
-    user: str
-    size: int
-    cut: ListCut
-    items: tuple[ListItem, ...]
-
-
 def list_cases(
     recommender: ConfidentRecommender,
     lists: Lists,
@@ -206,7 +174,7 @@ def list_cases(
     *,
     items: pl.DataFrame | None = None,
     utility: str = "F1",
-) -> tuple[ListCase, ...]:
+) -> tuple[UserCase, ...]:
     """Users with a sure, a long, a short and a doubtful list.
 
     Parameters
@@ -230,11 +198,12 @@ def list_cases(
             kind, reason = ASK
         length, size = int(lists.lengths[row]), int(sizes[row])
         hits = None if lists.hits is None else lists.hits[row, :length]
-        cut = prepare_list_cut(probabilities[row, :length], expected[row, :length], size, hits=hits, utility=utility)
+        chances = probabilities[row, :length]
+        draw = partial(draw_list_cut, chances, expected[row, :length], size, hits=hits, utility=utility)
         user = id_maps(recommender.source)[0].at(lists.users[[row]])
         ranked = best_items(recommender.source, user, length, seen=recommender.seen_)
-        card = _card(with_names(ranked, items).sort("rank"), probabilities[row], size, hits)
-        cases.append(ListCase(kind, reason, str(user[0]), size, cut, card))
+        card = _card(with_names(ranked, items).sort("rank"), chances, size, hits)
+        cases.append(UserCase(kind, reason, str(user[0]), card, size, draw))
     return tuple(cases)
 
 
@@ -266,20 +235,19 @@ def _edge(values: FloatArray | IntArray, among: BoolArray, share: float) -> floa
     return float(np.quantile(values[among], share)) if among.any() else 0.0
 
 
-def _card(ranked: pl.DataFrame, probability: FloatArray, size: int, hits: BoolArray | None) -> tuple[ListItem, ...]:
+def _card(ranked: pl.DataFrame, chances: FloatArray, size: int, hits: BoolArray | None) -> list[dict[str, Any]]:
     """The first and last shown items, and some after the cut."""
     shown = range(size) if size <= _FIRST + _LAST + 1 else [*range(_FIRST), *range(size - _LAST, size)]
     places = [*shown, *range(size, min(size + _BEYOND, ranked.height))]
-    names, domains = ranked["name"].to_list(), ranked["domain"].to_list()
-    return tuple(
-        ListItem(
-            place + 1,
-            names[place],
-            domains[place],
-            float(probability[place]),
-            None if hits is None else bool(hits[place]),
-            place < size,
-            place - before - 1,
-        )
-        for before, place in zip([-1, *places], places, strict=False)
-    )
+    rows = ranked.select("name", "domain")[places].to_dicts()
+    return [
+        {
+            **row,
+            "rank": place + 1,
+            "probability": float(chances[place]),
+            "label": None if hits is None else bool(hits[place]),
+            "shown": place < size,
+            "skipped": place - before - 1,
+        }
+        for before, place, row in zip([-1, *places], places, rows, strict=False)
+    ]

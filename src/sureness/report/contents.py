@@ -1,10 +1,13 @@
-"""Everything a page about calibration shows, as plain values: computed here, drawn and rendered elsewhere."""
+"""A page about calibration: what a caller gives, what the page shows as plain values, and its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from typing import Any
 
 import polars as pl
 from numpy.typing import ArrayLike
@@ -12,38 +15,107 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray
+from sureness.calibration.fields import FieldTable
 from sureness.calibration.maps import ProbabilityMap, check_map
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
 from sureness.report.cases import UserCase, choose_cases, top_candidates
-from sureness.report.fields import columns_for, given_groups, groups_of_fields, map_of_fields, probability_with
-from sureness.report.figures.comparison import MetricComparison, prepare_metric_comparison
-from sureness.report.figures.degrees import ByDegree, prepare_confidence_by_degree
-from sureness.report.figures.reliability import ProbabilityBands, prepare_bands
-from sureness.report.figures.scores import (
-    FittedCurves,
-    ScoreDistributions,
-    prepare_fitted_curves,
-    prepare_score_distributions,
-)
-from sureness.report.formatting import Headline, Tile
-from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
-from sureness.report.list_sizes import ListSizes
-from sureness.report.methods import TOP_N, GroupRow, Method, judge_groups, judge_methods
-from sureness.report.promise import (
+from sureness.report.figures.lists import ByDegree, draw_confidence_by_degree, prepare_confidence_by_degree
+from sureness.report.figures.reliability import ProbabilityBands, draw_bands, draw_reliability, prepare_bands
+from sureness.report.figures.scores import draw_fitted_curves, draw_metric_comparison, draw_score_distributions
+from sureness.report.figures.style import Plan, error_text
+from sureness.report.formatting import Finding, Headline, Tile
+from sureness.report.list_sizes import ListSizes, list_plans
+from sureness.report.methods import (
     OUTCOMES,
+    TOP_N,
+    Method,
     Promise,
     fitted_on,
     headline,
+    judge_groups,
+    judge_methods,
     judge_promise,
     tiles,
     uncalibrated,
 )
+from sureness.report.tables import columns_for, given_groups, groups_of_fields, probability_with
+from sureness.tables.frames import Frame
 
 MOST_DIAGRAMS = 6
 _CROWDED = 0.95  # share of the pairs in one of ten bins from which a diagram from 0% to 100% shows nothing
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Background:
+    """What is known about the judged pairs, their users and their items; every part is optional.
+
+    Parameters
+    ----------
+    items : table of any kind with item_id, title and, if known, domain
+    user_degree : table of any kind with user_id and degree
+        Number of training interactions of each user.
+    groups : array-like of shape (n_pairs,), table, or mapping of names to columns
+        A group for every pair, such as its domain; the main calibrator is judged on each. Of several columns, such as
+        country and device, it is judged on each value of each, and on each two of them together.
+    segments : array-like of shape (n_pairs,)
+        The segment of every pair; needed by maps that differ between segments.
+    fields : table, or mapping of names to columns of shape (n_pairs,)
+        The fields of every pair; needed by maps of several fields, and by maps for lists that read the history or
+        traits. Without `groups`, a main map of several fields is judged on each value of each field, and
+        on each two of them together.
+    candidates : table of any kind with user_id, item_id, score and, with segments or fields, these
+        Where the users' top items are taken from; by default the judged pairs.
+    """
+
+    items: Frame | None = None
+    user_degree: Frame | None = None
+    groups: ArrayLike | FieldTable | None = None
+    segments: ArrayLike | None = None
+    fields: FieldTable | None = None
+    candidates: Frame | None = None
+
+    __repr__ = fields_repr
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Additions:
+    """What a page shows as well; every part is optional.
+
+    Parameters
+    ----------
+    title : str
+    outcome : str
+        What a label of 1 means, as in "were bought": the page then writes bought and not bought. By default liked
+        or chosen, by what the main map estimates.
+    headline : Headline, optional
+        By default the result of calibration or of the list sizes.
+    findings : sequence of Finding
+        The page in short, at its top.
+    list_sizes : ListSizes
+        What `gather_list_sizes` found: adds how long lists should be.
+    notes : sequence of str
+        Sentences for the end of the page, for example how the pairs were drawn.
+    """
+
+    title: str | None = None
+    outcome: str | None = None
+    headline: Headline | None = None
+    findings: Sequence[Finding] = ()
+    list_sizes: ListSizes | None = None
+    notes: Sequence[str] = ()
+
+    __repr__ = fields_repr
+
+    def shown(self, title: str) -> dict[str, object]:
+        """What every page shows of it; `title` is used if none was given."""
+        return {"title": self.title or title, "findings": self.findings, "notes": self.notes}
+
+
+NO_BACKGROUND, NO_ADDITIONS = Background(), Additions()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +128,12 @@ class Contents:
     promise: Promise  # what was promised and what came where lists are made
     tiles: tuple[Tile, ...]
     methods: tuple[Method, ...]  # the first is the main one
-    comparison: MetricComparison
+    pairs: ScoredPairs
+    drawn: Mapping[str, ProbabilityMap]  # the maps that get a diagram and a curve
     bands: dict[str, ProbabilityBands]  # of the main method; of all with a diagram where events are rare
     diagrams: dict[str, ReliabilityCurve]  # frequencies, for the first few methods; none where events are rare
-    distributions: ScoreDistributions
-    curves: FittedCurves
     degree: ByDegree | None
-    groups: tuple[GroupRow, ...]
+    groups: Sequence[Mapping[str, Any]]
     cases: tuple[UserCase, ...]
     list_sizes: ListSizes | None
 
@@ -130,19 +201,14 @@ def gather_contents(
         promise=promise,
         tiles=tiles(pairs, n_users, promise, outcome, fitted_on(main, pairs, name), bands[name]),
         methods=methods,
-        comparison=_comparison(methods),
+        pairs=pairs,
+        drawn={one: calibrators[one] for one in shown},
         bands=bands,
         diagrams=diagrams,
-        distributions=prepare_score_distributions(
-            pairs.scores, pairs.labels, sample_weight=pairs.weight, names=(f"not {outcome}", outcome)
-        ),
-        curves=prepare_fitted_curves(
-            {one: calibrators[one] for one in shown}, pairs.scores, sample_weight=pairs.weight
-        ),
         degree=None if top is None or degrees is None else prepare_confidence_by_degree(top, degrees, n=TOP_N),
-        groups=tuple(
+        groups=[
             row for each in groups for row in judge_groups(pairs, probabilities[name], each, n_resamples=n_resamples)
-        ),
+        ],
         cases=() if top is None else choose_cases(top, background.items),
         list_sizes=additions.list_sizes,
     )
@@ -174,19 +240,56 @@ def _bands(pairs: ScoredPairs, probability: FloatArray) -> ProbabilityBands:
     return prepare_bands(pairs.labels, probability, users=pairs.users, sample_weight=pairs.weight)
 
 
-def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
-    families = {method.name: method.family for method in methods}
-    several = len(set(families.values())) > 1
-    return prepare_metric_comparison(
-        {method.name: method.ece for method in methods}, groups=families if several else None
-    )
-
-
 def _groups(
     background: Background, main: ProbabilityMap, columns: pl.DataFrame | None, n_pairs: int
 ) -> list[ArrayLike | pl.Series]:
     """The groups that were given, or the values of each field of the main map."""
     if background.groups is not None:
         return given_groups(background.groups, n_pairs)
-    own = map_of_fields(main)
-    return [] if own is None or columns is None else groups_of_fields(own, columns)
+    return groups_of_fields(main, columns) if isinstance(main, SegmentCalibrator) and columns is not None else []
+
+
+def page_plans(page: Contents) -> Iterator[Plan]:
+    """The figures about calibration and, if the page has them, about list sizes."""
+    pairs, outcome, main = page.pairs, page.outcome, page.main.name
+    if len(page.methods) > 1:
+        families = {method.name: method.family for method in page.methods}
+        groups = families if len(set(families.values())) > 1 else None
+        draw = partial(draw_metric_comparison, {method.name: method.ece for method in page.methods}, groups=groups)
+        yield Plan("comparison", "metrics", "ECE of every method with its interval", draw)
+    label = f"Promised and realised shares of {main} from the least to the most likely pairs"
+    yield Plan("promise", "promise", label, partial(draw_bands, page.bands[main], title=main))
+    if not page.rare:
+        label = f"Reliability diagram of {main}; ECE {error_text(page.main.ece.value)}"
+        yield Plan("reliability", "reliability", label, _reliability(page, main))
+    yield from _small_diagrams(page)
+    label = f"Densities of the scores of pairs {outcome} and not {outcome}"
+    draw = partial(draw_score_distributions, pairs.scores, pairs.labels, names=(f"not {outcome}", outcome))
+    yield Plan("scores", "scores", label, partial(draw, sample_weight=pairs.weight))
+    draw = partial(draw_fitted_curves, page.drawn, pairs.scores, sample_weight=pairs.weight)
+    yield Plan("curves", "curves", "Probability against score for several calibrators", draw)
+    if page.degree is not None:
+        label = "Mean probability of the top items against the degree of the user"
+        yield Plan("degree", "degree", label, partial(draw_confidence_by_degree, page.degree))
+    if page.list_sizes is not None:
+        yield from list_plans(page.list_sizes)
+
+
+def _small_diagrams(page: Contents) -> Iterator[Plan]:
+    """One small diagram per method; none if there is only the main one, which is shown large."""
+    if len(page.drawn) == 1:
+        return
+    for place, name in enumerate(page.drawn, start=1):
+        end = f"{place}_{re.sub('[^a-z0-9]+', '_', name.lower()).strip('_') or 'method'}"
+        if page.rare:
+            draw = partial(draw_bands, page.bands[name], title=name, compact=True)
+            yield Plan(f"promise_{end}", "diagrams", f"Promised and realised shares of {name}", draw)
+        else:
+            draw = partial(_reliability(page, name), compact=True)
+            yield Plan(f"reliability_{end}", "diagrams", f"Reliability diagram of {name}", draw)
+
+
+def _reliability(page: Contents, name: str) -> partial[Any]:
+    """A reliability diagram with the ECE of the table of methods, which has other bins."""
+    error = next(method.ece.value for method in page.methods if method.name == name)
+    return partial(draw_reliability, page.diagrams[name], title=name, error=error)

@@ -1,4 +1,4 @@
-"""How pages write numbers, headlines and tiles."""
+"""What pages are made of: headlines, tiles, findings, and numbers as pages write them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-
-import polars as pl
 
 from sureness.numerics.ratios import Ratio
 from sureness.report.figures.style import error_text
@@ -38,6 +36,25 @@ class Tile:
     value: str
     note: str = ""
     verdict: Verdict = ""  # its colour: a gain, a loss, or neither
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result, for readers who have two minutes.
+
+    Examples
+    --------
+    >>> finding = Finding("Percentages that can be trusted", "off by 41 → 1 points", "before and after", "In detail.")
+    >>> finding.value
+    'off by 41 → 1 points'
+    """
+
+    title: str
+    value: str  # the measured numbers, in a few characters
+    short: str  # what the numbers are, in a dozen words
+    text: str  # the same in one or two sentences
+    section: str | None = None  # id of the section that shows more
+    holds: bool = True  # False: no clear gain here
 
 
 def verdict(gain: float | None, *, clear: bool) -> Verdict:
@@ -155,25 +172,6 @@ def headings(page: str) -> list[tuple[str, Markup]]:
     return [(place, Markup(title)) for place, title in found]
 
 
-def numeric_columns(frame: pl.DataFrame) -> list[str]:
-    """The columns that hold numbers, as such or as text.
-
-    Examples
-    --------
-    >>> table = pl.DataFrame({"method": ["platt", "beta"], "ece": ["0.0123", "-"], "n": [1, 2]})
-    >>> numeric_columns(table)
-    ['ece', 'n']
-    """
-    return [column.name for column in frame if column.dtype.is_numeric() or _written_numbers(column)]
-
-
-def _written_numbers(column: pl.Series) -> bool:
-    if column.dtype != pl.String:
-        return False
-    values = column.drop_nulls().replace("-", "0")
-    return bool(len(values)) and values.cast(pl.Float64, strict=False).null_count() == 0
-
-
 def chance(p_value: float) -> str:
     """A p-value.
 
@@ -183,22 +181,3 @@ def chance(p_value: float) -> str:
     ('0.043', '< 0.001')
     """
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
-def plain(value: object, column: str = "") -> str:
-    """A value of a table that the caller added, by its type and the name of its column.
-
-    Examples
-    --------
-    >>> plain(0.25, "probability"), plain(0.25, "ece"), plain(1200, "n_pairs"), plain(1200, "item_id"), plain(None)
-    ('25.0%', '0.2500', '1,200', '1200', '–')
-    """
-    if value is None:
-        return MISSING
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if column.endswith(("probability", "share")):
-        return percent(value)
-    if isinstance(value, int):
-        return str(value) if column.endswith("_id") else count(value)
-    return error(value) if abs(value) < 1_000 else f"{value:,.1f}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +21,15 @@ from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise
-from sureness.report.cases import ListCase, list_cases
-from sureness.report.figures.degrees import ByDegree, prepare_size_by_degree
+from sureness.report.cases import UserCase, list_cases
 from sureness.report.figures.lists import (
-    SizeDistributions,
-    prepare_size_distributions,
+    ByDegree,
+    draw_promise,
+    draw_size_by_degree,
+    draw_size_distributions,
+    prepare_size_by_degree,
 )
+from sureness.report.figures.style import Plan
 from sureness.report.formatting import Headline, Tile, chance, count, error, verdict
 from sureness.tables.frames import Frame, as_frame
 
@@ -57,20 +63,6 @@ class PolicyRow:
         return self.p_value is not None and self.p_value < _CLEAR
 
 
-@dataclass(frozen=True)
-class UserGroup:
-    """Users with similar numbers of known interactions; what needs labels is None without them."""
-
-    name: str
-    degrees: str  # fewest and most interactions
-    n_users: int
-    mean_size: float
-    expected: float  # mean expected utility
-    ece: Interval | None  # of the shown items
-    value: float | None  # mean utility over the users with a relevant item
-    reference: float | None  # the same for the reference
-
-
 @dataclass(frozen=True, eq=False)
 class ListSizes:
     """The list-size part of a page before it is drawn."""
@@ -85,11 +77,11 @@ class ListSizes:
     mean_size: float
     max_size: int
     policies: tuple[PolicyRow, ...]  # the main one first, then the others from best to worst; empty without labels
-    distributions: SizeDistributions
+    sizes: Mapping[str, IntArray]  # to draw, by policy
     degree: ByDegree
-    groups: tuple[UserGroup, ...]
+    groups: list[dict[str, Any]]  # users with similar numbers of known interactions; None: what needs labels
     promise: KeptPromise | None  # None without labels, or if nothing is shown
-    cases: tuple[ListCase, ...]
+    cases: tuple[UserCase, ...]
 
     __repr__ = fields_repr
 
@@ -129,7 +121,7 @@ def gather_list_sizes(
     >>> split = by_ratio(Interactions.from_matrix(world.train), seed=0)
     >>> recommender = ConfidentRecommender(svd_source(split.train, n_factors=4)).fit(split.train, split.validation)
     >>> found = gather_list_sizes(recommender, test=split.test)
-    >>> [row.name for row in found.policies], [group.name for group in found.groups]
+    >>> [row.name for row in found.policies], [group["name"] for group in found.groups]
     (['personal sizes', 'best in hindsight'], ['few', 'some', 'many'])
     """
     titles = None if items is None else as_frame(items)
@@ -157,7 +149,7 @@ def gather_list_sizes(
         mean_size=float(sizes.mean()),
         max_size=policy.max_size,
         policies=_policies(compared, main),
-        distributions=prepare_size_distributions(_drawn(compared, main, sizes)),
+        sizes=_drawn(compared, main, sizes),
         degree=prepare_size_by_degree(sizes, degree),
         groups=_groups(lists, sizes, at_sizes(expected, sizes), degree, compared, main, n_resamples),
         promise=None if test is None else kept_promise(recommender, test, lists),
@@ -205,7 +197,7 @@ def _groups(
     compared: PolicyComparison | None,
     main: str,
     n_resamples: int,
-) -> tuple[UserGroup, ...]:
+) -> list[dict[str, Any]]:
     """Thirds of the users by degree; users with equal degrees share a group."""
     edges = np.quantile(degree, [1 / 3, 2 / 3], method="lower")
     codes = np.searchsorted(edges, degree, side="left")
@@ -216,18 +208,19 @@ def _groups(
         if not inside.any():
             continue
         judged = None if compared is None else inside[compared.users]
-        group = UserGroup(
-            name=name,
-            degrees=f"{degree[inside].min():,} to {degree[inside].max():,}",
-            n_users=int(inside.sum()),
-            mean_size=float(sizes[inside].mean()),
-            expected=float(expected[inside].mean()),
-            ece=_error(lists.take(inside), sizes[inside], n_resamples),
-            value=_mean(compared, main, judged),
-            reference=_mean(compared, reference, judged),
+        groups.append(
+            {
+                "name": name,
+                "degrees": f"{degree[inside].min():,} to {degree[inside].max():,}",  # fewest and most interactions
+                "n_users": int(inside.sum()),
+                "mean_size": float(sizes[inside].mean()),
+                "expected": float(expected[inside].mean()),  # utility
+                "ece": _error(lists.take(inside), sizes[inside], n_resamples),  # of the shown items
+                "value": _mean(compared, main, judged),  # mean utility over the users with a relevant item
+                "reference": _mean(compared, reference, judged),
+            }
         )
-        groups.append(group)
-    return tuple(groups) if len(groups) > 1 else (replace(groups[0], name="all"),)
+    return groups if len(groups) > 1 else [groups[0] | {"name": "all"}]
 
 
 def _error(lists: Lists, sizes: IntArray, n_resamples: int) -> Interval | None:
@@ -300,4 +293,20 @@ def _verdict(found: ListSizes, main: PolicyRow, reference: PolicyRow | None) -> 
 
 
 def _expected(found: ListSizes) -> float:
-    return sum(group.expected * group.n_users for group in found.groups) / found.n_users
+    return float(sum(group["expected"] * group["n_users"] for group in found.groups)) / found.n_users
+
+
+def list_plans(found: ListSizes) -> Iterator[Plan]:
+    """The figures about list sizes."""
+    label = "How many users have lists of each size, by policy"
+    yield Plan("list_sizes", "list-sizes", label, partial(draw_size_distributions, found.sizes))
+    label = "Size of the list against the degree of the user"
+    yield Plan("list_degree", "list-degree", label, partial(draw_size_by_degree, found.degree))
+    if found.promise is not None:
+        for by, table in (("rank", found.promise.by_rank), ("probability", found.promise.by_probability)):
+            label = f"Promised and realised hits of shown items by {by}"
+            yield Plan(f"promise_{by}", "list-promise", label, partial(draw_promise, table))
+    for place, case in enumerate(found.cases, start=1):
+        assert case.draw is not None
+        label = f"Probabilities of user {case.user} with the cut after {counted(case.size, 'item')}"
+        yield Plan(f"list_case_{place}", f"list-case-{place}", label, case.draw)

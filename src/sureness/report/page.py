@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sureness import __version__
 from sureness._printing import fields_repr
@@ -17,21 +16,13 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import missing_extra
 from sureness.report import formatting
 from sureness.report.cases import CARD_ITEMS, labels_known
-from sureness.report.contents import gather_contents
-from sureness.report.distillation import Distillation, distillation_headline, distillation_tiles
-from sureness.report.figures.saving import FONTS
-from sureness.report.figures.style import require_matplotlib
-from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
-from sureness.report.list_sizes import ListSizes, list_headline, list_tiles
-from sureness.report.methods import FEWEST_PAIRS, MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
-from sureness.report.plans import Plan, distillation_plans, draw_figures, list_plans, page_plans
-from sureness.report.promise import best_pairs
+from sureness.report.contents import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, gather_contents, page_plans
+from sureness.report.figures.style import FONTS, Plan, draw_figures, require_matplotlib
+from sureness.report.list_sizes import ListSizes, list_headline, list_plans, list_tiles
+from sureness.report.methods import FEWEST_PAIRS, MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns, best_pairs
 from sureness.saving.files import replacing
 
-if TYPE_CHECKING:
-    pass
-
-_FILTERS = ("error", "percent", "count", "plain", "chance", "ratio", "times", "numeric_columns", "headings")
+_FILTERS = ("error", "percent", "count", "ratio", "times", "chance", "headings")
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ def write_report(
     background : Background
         What is known about users and items: titles, degrees, groups, candidates.
     additions : Additions
-        Title, findings, notes, tables and list sizes.
+        Title, findings, notes and list sizes.
     figures_dir : path, optional
         Also write every figure as PNG and SVG into this folder.
     n_resamples : int
@@ -134,7 +125,7 @@ def write_list_size_report(
     list_sizes : ListSizes
         What `gather_list_sizes` found.
     additions : Additions
-        Title, findings, tables and notes.
+        Title, findings and notes.
     figures_dir, progress
         As for `write_report`.
     """
@@ -147,35 +138,6 @@ def write_list_size_report(
     }
     files = _write(path, "list_sizes.html.j2", list_plans(list_sizes), page, figures_dir, progress)
     return ReportSummary(Path(path), headline.sentence, list_sizes.main, {}, files)
-
-
-def write_distillation_report(
-    path: str | os.PathLike[str],
-    distillation: Distillation,
-    *,
-    figures_dir: str | os.PathLike[str] | None = None,
-    progress: Progress = silent,
-) -> ReportSummary:
-    """Write one HTML page about distillation.
-
-    Parameters
-    ----------
-    path : path
-        Where to write the page.
-    distillation : Distillation
-        What `gather_distillation` found.
-    figures_dir, progress
-        As for `write_report`.
-    """
-    headline = distillation_headline(distillation)
-    page = {
-        **NO_ADDITIONS.shown("What can a small model learn?"),
-        "headline": headline,
-        "tiles": distillation_tiles(distillation),
-        "distilled": distillation,
-    }
-    files = _write(path, "distillation.html.j2", distillation_plans(distillation), page, figures_dir, progress)
-    return ReportSummary(Path(path), headline.sentence, distillation.main, {}, files)
 
 
 def require_report(what: str = "a report") -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
-from sureness._printing import fields_repr
 from sureness._types import FloatArray
 from sureness.errors import EmptyError, SettingError
-from sureness.metrics.rank_comparison import RankComparison, RankScatter
+from sureness.metrics.rank_comparison import RankComparison
 from sureness.report.figures.style import (
     BLUE,
     CYCLE,
@@ -34,72 +31,43 @@ if TYPE_CHECKING:
 
 ROLE_COLOURS = {"student": BLUE, "teacher": ORANGE}
 ROLE_MARKERS = {"student": "o", "teacher": "s"}
+_N_POINTS = 500  # at most, of a curve
 
 
-@dataclass(frozen=True, eq=False)
-class RankDifferences:
-    """Sorted rank differences of one or two comparisons, such as before and after distillation."""
+def draw_rank_differences(comparisons: Mapping[str, RankComparison], *, ax: Axes | None = None) -> Axes:
+    """Draw sorted rank differences as filled areas: the smaller the area, the better the models agree.
 
-    curves: dict[str, FloatArray]  # name -> (n_points,) increasing, as shares of the catalogue
-    average: dict[str, float]  # average rank difference of each
-    student_better: dict[str, float]  # share of the interactions above zero
-
-    __repr__ = fields_repr
-
-
-def prepare_rank_differences(comparisons: Mapping[str, RankComparison], *, n_points: int = 500) -> RankDifferences:
-    """Sort the rank differences of one or two comparisons.
+    The largest 2% of the differences may be cut off.
 
     Parameters
     ----------
     comparisons : mapping of name to RankComparison
-        At most two; the last one is the main one.
-    n_points : int
-        Largest number of points per curve.
+        One or two, such as before and after distillation; the last one is the main one.
+    ax : matplotlib Axes, optional
 
     Examples
     --------
+    >>> import polars as pl
     >>> ranks = pl.DataFrame({"user_id": [1, 2], "item_id": [5, 5], "teacher_rank": [4, 1], "student_rank": [2, 7]})
-    >>> prepare_rank_differences({"before": RankComparison(ranks, n_items=10)}).curves["before"].tolist()
-    [-0.6, 0.2]
-    """
-    if not 1 <= len(comparisons) <= 2:
-        raise SettingError(f"rank differences are drawn for one or two comparisons, got {len(comparisons)}")
-    return RankDifferences(
-        curves={name: found.curve(n_points) for name, found in comparisons.items()},
-        average={name: found.average_difference for name, found in comparisons.items()},
-        student_better={name: found.student_better for name, found in comparisons.items()},
-    )
-
-
-def draw_rank_differences(differences: RankDifferences, *, ax: Axes | None = None) -> Axes:
-    """Draw the sorted rank differences as filled areas: the smaller the area, the better the models agree.
-
-    The largest 2% of the differences may be cut off.
-
-    Examples
-    --------
-    >>> ranks = pl.DataFrame({"user_id": [1, 2], "item_id": [5, 5], "teacher_rank": [4, 1], "student_rank": [2, 7]})
-    >>> ax = draw_rank_differences(prepare_rank_differences({"before": RankComparison(ranks, n_items=10)}))
+    >>> ax = draw_rank_differences({"before": RankComparison(ranks, n_items=10)})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['before, average 0.4000']
     """
-    looks = [(GREY, LIGHT_GREY, 0.55, DASHES[1]), (BLUE, BLUE, 0.30, "-")][-len(differences.curves) :]
+    if not 1 <= len(comparisons) <= 2:
+        raise SettingError(f"rank differences are drawn for one or two comparisons, got {len(comparisons)}")
+    curves = {name: found.curve(_N_POINTS) for name, found in comparisons.items()}
+    looks = [(GREY, LIGHT_GREY, 0.55, DASHES[1]), (BLUE, BLUE, 0.30, "-")][-len(curves) :]
     with drawing(ax, (4.6, 3.7)) as drawn:
-        for (name, curve), (line, fill, alpha, dash) in zip(differences.curves.items(), looks, strict=True):
+        for (name, curve), (line, fill, alpha, dash) in zip(curves.items(), looks, strict=True):
             share = np.linspace(0, 1, len(curve)) if len(curve) > 1 else np.array([0.0, 1.0])
             height = np.broadcast_to(curve, share.shape) if len(curve) == 1 else curve
             drawn.fill_between(share, height, 0, color=fill, alpha=alpha, linewidth=0)
-            label = f"{short_name(name, 20)}, average {differences.average[name]:.4f}"
+            label = f"{short_name(name, 20)}, average {comparisons[name].average_difference:.4f}"
             drawn.plot(share, height, color=line, linewidth=1.6, linestyle=dash, label=label)
         drawn.axhline(0, color=INK, linewidth=0.8)
-        reach = max([0.01, *(_reach(curve) for curve in differences.curves.values())])
-        drawn.set(
-            xlim=(0, 1),
-            ylim=(-reach, reach),
-            xlabel="test interactions, sorted",
-            ylabel="rank of teacher − rank of student",
-        )
+        reach = max([0.01, *(_reach(curve) for curve in curves.values())])
+        drawn.set(xlim=(0, 1), ylim=(-reach, reach))
+        drawn.set(xlabel="test interactions, sorted", ylabel="rank of teacher − rank of student")
         for axis in (drawn.xaxis, drawn.yaxis):
             axis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%".replace("-", "−"))
         drawn.locator_params(axis="both", nbins=6)
@@ -107,7 +75,7 @@ def draw_rank_differences(differences: RankDifferences, *, ax: Axes | None = Non
         drawn.text(0.03, 0.95, "student better", va="top", **look)
         drawn.text(0.97, 0.05, "teacher better", ha="right", **look)
         drawn.set_title("Rank differences, in % of all items")
-        legend_above(drawn, len(differences.curves))
+        legend_above(drawn, len(curves))
     return drawn
 
 
@@ -116,117 +84,57 @@ def _reach(curve: FloatArray) -> float:
     return 1.15 * float(np.quantile(np.abs(curve), 0.98))
 
 
-def draw_rank_scatter(scatter: RankScatter, *, ax: Axes | None = None) -> Axes:
-    """Draw the items that either model ranks high, at their ranks in both.
-
-    Examples
-    --------
-    >>> points = pl.DataFrame({"drawn_by": ["teacher", "student"], "teacher_rank": [1, 9], "student_rank": [3, 1]})
-    >>> draw_rank_scatter(RankScatter(points, n_items=10)).get_xlabel()
-    'rank by the student'
-    """
-    with drawing(ax, (4.6, 3.7)) as drawn:
-        for role in ("teacher", "student"):
-            part = scatter.points.filter(drawn_by=role)
-            drawn.scatter(
-                part["student_rank"].to_numpy(),
-                part["teacher_rank"].to_numpy(),
-                s=9,
-                color=ROLE_COLOURS[role],
-                marker=ROLE_MARKERS[role],
-                alpha=0.35,
-                linewidths=0,
-                label=f"high in the {role}'s list",
-            )
-        limits = (-0.01 * scatter.n_items, 1.02 * scatter.n_items)
-        drawn.set(xlim=limits, ylim=limits, xlabel="rank by the student", ylabel="rank by the teacher")
-        for axis in (drawn.xaxis, drawn.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        drawn.locator_params(axis="both", nbins=5, integer=True)
-        drawn.set_title("Items that either model ranks high")
-        legend_above(drawn, 2)
-    return drawn
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingCurves:
-    """The metric of both models by epoch."""
-
-    epochs: dict[str, FloatArray]  # model -> (n,) epochs that were judged
-    values: dict[str, FloatArray]  # model -> (n,)
-    warm_up: int  # epochs before the models began to learn from each other
-    metric: str
-
-    __repr__ = fields_repr
-
-
-def prepare_training_curves(history: Frame, *, warm_up: int = 0, metric: str = "metric") -> TrainingCurves:
-    """Select the judged epochs of `BidirectionalDistillation.history_`.
+def draw_training_curves(history: Frame, *, warm_up: int = 0, metric: str = "metric", ax: Axes | None = None) -> Axes:
+    """Draw the validation metric of two models that teach each other; a ring marks the epoch of each that is kept.
 
     Parameters
     ----------
     history : table of any kind with epoch, model and metric
-        Epochs that were not judged have no metric.
+        `BidirectionalDistillation.history_`; epochs that were not judged have no metric.
     warm_up : int
-        Epochs in which the models were trained alone.
+        Epochs in which the models were trained alone, `BidirectionalDistillation.warm_up_`.
     metric : str
         Label of the axis.
+    ax : matplotlib Axes, optional
 
     Examples
     --------
-    >>> history = pl.DataFrame({"epoch": [0, 1, 2], "model": ["student"] * 3, "metric": [0.1, None, 0.2]})
-    >>> prepare_training_curves(history).values
-    {'student': array([0.1, 0.2])}
-    """
-    epochs = given_table(history, ("epoch", "model", "metric"), "history")
-    judged = epochs.filter(pl.col("metric").is_not_null()).sort("epoch")
-    if not judged.height:
-        raise EmptyError("no epoch of this history was judged; fit with a validation set to see how models learn")
-    parts = {str(name): judged.filter(model=name) for name in judged["model"].unique(maintain_order=True)}
-    return TrainingCurves(
-        epochs={name: part["epoch"].to_numpy().astype(np.float64) for name, part in parts.items()},
-        values={name: part["metric"].to_numpy().astype(np.float64) for name, part in parts.items()},
-        warm_up=int(warm_up),
-        metric=metric,
-    )
-
-
-def draw_training_curves(curves: TrainingCurves, *, ax: Axes | None = None) -> Axes:
-    """Draw the metric of both models; a ring marks the best epoch of each, which is kept.
-
-    Examples
-    --------
+    >>> import polars as pl
     >>> history = pl.DataFrame({"epoch": [0, 5], "model": ["student"] * 2, "metric": [0.1, 0.2]})
-    >>> [text.get_text() for text in draw_training_curves(prepare_training_curves(history)).get_legend().get_texts()]
+    >>> [text.get_text() for text in draw_training_curves(history).get_legend().get_texts()]
     ['student', 'epoch kept']
     """
+    judged = given_table(history, ("epoch", "model", "metric"), "history").drop_nulls("metric").sort("epoch")
+    if not judged.height:
+        raise EmptyError("no epoch of this history was judged; fit with a validation set to see how models learn")
+    names = [str(name) for name in judged["model"].unique(maintain_order=True)]
     with drawing(ax, (4.6, 3.7)) as drawn:
-        for place, (name, epochs) in enumerate(curves.epochs.items()):
-            values = curves.values[name]
-            colour = ROLE_COLOURS.get(name, CYCLE[place % len(CYCLE)])
-            marker = ROLE_MARKERS.get(name, MARKERS[place % len(MARKERS)])
-            drawn.plot(epochs, values, color=colour, marker=marker, markersize=4, linewidth=1.6, label=short_name(name))
-            drawn.axhline(values[0], color=colour, linewidth=1.0, linestyle=DASHES[2])
-            best = int(np.argmax(values))
-            label = "epoch kept" if place == len(curves.epochs) - 1 else None
-            drawn.plot(
-                epochs[best], values[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=INK, label=label
-            )
-        if curves.warm_up:
-            drawn.axvline(curves.warm_up, color=LIGHT_GREY, linewidth=1.2)
-            drawn.annotate(
-                "learning from\neach other →",
-                (curves.warm_up, 0.98),
-                xycoords=("data", "axes fraction"),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="top",
-                fontsize=8,
-                color=GREY,
-            )
-        drawn.set(xlabel="epoch", ylabel=curves.metric)
+        for place, name in enumerate(names):
+            part = judged.filter(model=name)
+            epochs, values = (part[column].to_numpy().astype(np.float64) for column in ("epoch", "metric"))
+            _draw_model(drawn, place, name, epochs, values, "epoch kept" if place == len(names) - 1 else None)
+        if warm_up:
+            _mark_start(drawn, warm_up)
+        drawn.set(xlabel="epoch", ylabel=metric)
         drawn.margins(y=0.12)
         drawn.locator_params(axis="x", integer=True)
-        drawn.set_title(f"{curves.metric} on the validation set")
-        legend_above(drawn, len(curves.epochs) + 1)
+        drawn.set_title(f"{metric} on the validation set")
+        legend_above(drawn, len(names) + 1)
     return drawn
+
+
+def _draw_model(ax: Axes, place: int, name: str, epochs: FloatArray, values: FloatArray, label: str | None) -> None:
+    """The metric of a model by epoch, where it started, and a ring at its best."""
+    colour = ROLE_COLOURS.get(name, CYCLE[place % len(CYCLE)])
+    marker = ROLE_MARKERS.get(name, MARKERS[place % len(MARKERS)])
+    ax.plot(epochs, values, color=colour, marker=marker, markersize=4, linewidth=1.6, label=short_name(name))
+    ax.axhline(values[0], color=colour, linewidth=1.0, linestyle=DASHES[2])
+    best = int(np.argmax(values))
+    ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
+    ax.plot(epochs[best], values[best], "o", label=label, **ring)
+
+
+def _mark_start(ax: Axes, warm_up: int) -> None:
+    ax.axvline(warm_up, color=LIGHT_GREY, linewidth=1.2)
+    place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "xytext": (4, 0), "textcoords": "offset points"}
+    ax.annotate("learning from\neach other →", (warm_up, 0.98), va="top", fontsize=8, color=GREY, **place)

@@ -1,213 +1,162 @@
-"""The scores of positives and negatives, and the probability that each calibrator gives to a score."""
+"""Scores and what calibrators make of them: densities by label, fitted curves, and methods compared by one metric."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._printing import fields_repr
-from sureness._types import BoolArray, FloatArray
+from sureness._types import FloatArray
 from sureness.calibration.list_terms import Groups
 from sureness.calibration.maps import ProbabilityMap, Who
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import EmptyError
+from sureness.errors import EmptyError, SettingError
+from sureness.metrics.intervals import Interval
 from sureness.numerics.checks import check_scores, check_weight
 from sureness.report.figures.style import (
     BLUE,
     CYCLE,
     DASHES,
+    GREY,
+    INK,
     LIGHT_BLUE,
     LIGHT_GREY,
+    MARKERS,
     ORANGE,
+    SETTINGS,
     drawing,
+    error_text,
+    legend_above,
+    new_axes,
+    new_figure,
     percent_axis,
+    require_matplotlib,
     short_name,
-    spread_edges,
     strip_below,
-    weights_in_bins,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _HEADROOM = 1.3  # for the legend, in heights of the tallest bar
+_GROUP_COLOURS = (BLUE, ORANGE, GREY, INK)
+_N_BINS = 60
+_N_POINTS = 400  # of a curve
+_LOW = 0.3  # highest probability up to which the axis ends below 100%
 
 
-@dataclass(frozen=True, eq=False)
-class ClassScores:
-    """The scores of one class; mean and spread are NaN for a class without pairs."""
-
-    name: str
-    n_pairs: int
-    mean: float
-    std: float
-    density: FloatArray  # (n_bins,) integrates to 1
-
-    __repr__ = fields_repr
-
-
-@dataclass(frozen=True, eq=False)
-class ScoreDistributions:
-    """Densities of the scores of both classes over the same bins."""
-
-    edges: FloatArray  # (n_bins + 1,)
-    negative: ClassScores
-    positive: ClassScores
-
-    __repr__ = fields_repr
-
-
-def prepare_score_distributions(
+def draw_score_distributions(
     scores: ArrayLike,
     labels: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    n_bins: int = 60,
+    n_bins: int = _N_BINS,
     names: tuple[str, str] = ("negative", "positive"),
-) -> ScoreDistributions:
-    """Histogram the scores of both classes.
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the densities of the scores of both classes in one figure.
 
     The bins cover the middle 99.9% of the scores; the few outside are counted in the end bins. `names` are those of
     the two classes, such as ("not bought", "bought").
 
     Examples
     --------
-    >>> found = prepare_score_distributions([0.0, 1.0, 1.0, 3.0], [0, 0, 1, 1], n_bins=3)
-    >>> found.positive.mean, found.positive.std, found.negative.density.round(2)
-    (2.0, 1.0, array([0.5, 0.5, 0. ]))
-    """
-    pairs = ScoredPairs.of(scores, labels, sample_weight=sample_weight)
-    edges = spread_edges(pairs.scores, n_bins)
-    return ScoreDistributions(
-        edges=edges,
-        negative=_class_scores(names[0], pairs, ~pairs.labels, edges),
-        positive=_class_scores(names[1], pairs, pairs.labels, edges),
-    )
-
-
-def draw_score_distributions(distributions: ScoreDistributions, *, ax: Axes | None = None) -> Axes:
-    """Draw the densities of both classes in one figure.
-
-    Examples
-    --------
-    >>> ax = draw_score_distributions(prepare_score_distributions([0.0, 1.0, 1.0, 3.0], [0, 0, 1, 1]))
+    >>> ax = draw_score_distributions([0.0, 1.0, 1.0, 3.0], [0, 0, 1, 1])
     >>> [text.get_text() for text in ax.get_legend().get_texts()][1]
     'positive: mean 2, std 1'
     """
+    pairs = ScoredPairs.of(scores, labels, sample_weight=sample_weight)
+    edges = _spread_edges(pairs.scores, n_bins)
     with drawing(ax, (4.6, 4.0)) as drawn:
-        for scores, colour in ((distributions.negative, ORANGE), (distributions.positive, BLUE)):
-            label = _label(scores)
-            drawn.stairs(scores.density, distributions.edges, fill=True, color=colour, alpha=0.22)
-            drawn.stairs(scores.density, distributions.edges, color=colour, linewidth=1.6, label=label)
-            if scores.n_pairs:
-                drawn.axvline(scores.mean, ymax=1 / _HEADROOM, color=colour, linewidth=1.1, linestyle=(0, (4, 3)))
+        for inside, name, colour in ((~pairs.labels, names[0], ORANGE), (pairs.labels, names[1], BLUE)):
+            _draw_class(drawn, pairs.take(inside), edges, name, colour)
         drawn.set(xlabel="score", ylabel="density")
         drawn.set_yticks([])
         drawn.set_ylim(0, _HEADROOM * drawn.dataLim.y1)
         drawn.legend(loc="upper right", handlelength=1.4)
-        drawn.set_title(f"Scores: {distributions.positive.name} and {distributions.negative.name}")
+        drawn.set_title(f"Scores: {names[1]} and {names[0]}")
     return drawn
 
 
-def _class_scores(name: str, pairs: ScoredPairs, inside: BoolArray, edges: FloatArray) -> ClassScores:
-    scores = pairs.scores[inside].astype(np.float64)
-    weight = None if pairs.weight is None else pairs.weight[inside]
-    counts = weights_in_bins(scores, weight, edges)
-    if not counts.sum():
-        return ClassScores(name, 0, float("nan"), float("nan"), counts)
-    mean = float(np.average(scores, weights=weight))
-    std = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
-    return ClassScores(name, len(scores), mean, std, counts / (counts.sum() * np.diff(edges)))
+def _draw_class(ax: Axes, pairs: ScoredPairs, edges: FloatArray, name: str, colour: str) -> None:
+    scores = pairs.scores.astype(np.float64)
+    density, label, mean = _weights_in_bins(scores, pairs.weight, edges), f"{name}: no pairs", None
+    if density.sum():
+        density = density / (density.sum() * np.diff(edges))
+        mean = float(np.average(scores, weights=pairs.weight))
+        std = float(np.sqrt(np.average((scores - mean) ** 2, weights=pairs.weight)))
+        label = f"{name}: mean {mean:.3g}, std {std:.3g}"
+    ax.stairs(density, edges, fill=True, color=colour, alpha=0.22)
+    ax.stairs(density, edges, color=colour, linewidth=1.6, label=label)
+    if mean is not None:
+        ax.axvline(mean, ymax=1 / _HEADROOM, color=colour, linewidth=1.1, linestyle=(0, (4, 3)))
 
 
-def _label(scores: ClassScores) -> str:
-    if not scores.n_pairs:
-        return f"{scores.name}: no pairs"
-    return f"{scores.name}: mean {scores.mean:.3g}, std {scores.std:.3g}"
+def _spread_edges(values: FloatArray, n_bins: int) -> FloatArray:
+    """Edges of equal bins over the middle 99.9% of the values, so that one outlier cannot flatten the rest."""
+    low, high = (float(edge) for edge in np.quantile(values, [0.0005, 0.9995]))
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, n_bins + 1)
 
 
-_N_BINS = 60
-_LOW = 0.3  # highest probability up to which the axis ends below 100%
+def _weights_in_bins(values: FloatArray, weight: FloatArray | None, edges: FloatArray) -> FloatArray:
+    """Weight of the values in every bin; values outside count in the end bins."""
+    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weight)
+    return counts.astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedCurves:
-    """Probabilities of several calibrators on one grid of scores, and where the scores are."""
-
-    grid: FloatArray  # (n_points,)
-    probabilities: dict[str, FloatArray]  # name -> (n_points,); the first is the main one
-    fitted_range: tuple[float, float] | None  # scores that the main calibrator was fitted on; None: unknown
-    edges: FloatArray  # (n_bins + 1,)
-    weight: FloatArray  # (n_bins,) weight of the scores in every bin
-
-    __repr__ = fields_repr
-
-
-def prepare_fitted_curves(
+def draw_fitted_curves(
     calibrators: Mapping[str, ProbabilityMap],
     scores: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    n_points: int = 400,
-) -> FittedCurves:
-    """Evaluate fitted calibrators over the middle 99.9% of the scores.
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw probability against score over the middle 99.9% of the scores, and where the scores are.
 
-    A map that differs between users or segments is evaluated for an unknown user and segment, a map for lists for a
-    user with too few candidates to compare.
-
-    Examples
-    --------
-    >>> from sureness.calibration.nonparametric import MinMaxCalibrator
-    >>> fitted = MinMaxCalibrator().fit([0.0, 2.0], [0, 1])
-    >>> curves = prepare_fitted_curves({"minmax": fitted}, [0.0, 1.0, 2.0], n_points=3)
-    >>> curves.probabilities["minmax"].round(3), curves.fitted_range
-    (array([0. , 0.5, 1. ]), (0.0, 2.0))
-    """
-    if not calibrators:
-        raise EmptyError("fitted curves need at least one calibrator, got none; give a dictionary of name: calibrator")
-    checked = check_scores(scores).astype(np.float64)
-    edges = spread_edges(checked, _N_BINS)
-    grid = np.linspace(edges[0], edges[-1], n_points)
-    unknown = np.full(n_points, -1)
-    alone = Groups(np.zeros(n_points, dtype=np.int64), np.zeros(n_points), np.zeros(n_points))
-    anyone = Who(n_points, users=unknown, segments=unknown, groups=alone)
-    return FittedCurves(
-        grid=grid,
-        probabilities={name: calibrator.probability_of(grid, anyone) for name, calibrator in calibrators.items()},
-        fitted_range=getattr(next(iter(calibrators.values())), "score_range_", None),
-        edges=edges,
-        weight=weights_in_bins(checked, check_weight(sample_weight, len(checked)), edges),
-    )
-
-
-def draw_fitted_curves(curves: FittedCurves, *, ax: Axes | None = None) -> Axes:
-    """Draw probability against score; the range that the first calibrator was fitted on is shaded.
+    The first calibrator is the main one; the range that it was fitted on is shaded. A map that differs between users
+    or segments is drawn for an unknown user and segment, a map for lists for a user with too few candidates to compare.
 
     Examples
     --------
     >>> from sureness.calibration.nonparametric import SigmoidCalibrator
     >>> fitted = SigmoidCalibrator().fit([-1.0, 1.0], [0, 1])
-    >>> draw_fitted_curves(prepare_fitted_curves({"sigmoid": fitted}, [-1.0, 0.0, 2.0])).get_ylabel()
+    >>> draw_fitted_curves({"sigmoid": fitted}, [-1.0, 0.0, 2.0]).get_ylabel()
     'probability'
     """
+    if not calibrators:
+        raise EmptyError("fitted curves need at least one calibrator, got none; give a dictionary of name: calibrator")
+    checked = check_scores(scores).astype(np.float64)
+    edges = _spread_edges(checked, _N_BINS)
+    weight = _weights_in_bins(checked, check_weight(sample_weight, len(checked)), edges)
+    grid = np.linspace(edges[0], edges[-1], _N_POINTS)
+    main, fitted_range = _curves(calibrators, grid), getattr(next(iter(calibrators.values())), "score_range_", None)
     with drawing(ax, (4.6, 4.0)) as drawn:
-        if curves.fitted_range is not None:
-            low, high = np.clip(curves.fitted_range, curves.grid[0], curves.grid[-1])
+        if fitted_range is not None:
+            low, high = np.clip(fitted_range, grid[0], grid[-1])
             drawn.axvspan(low, high, color=LIGHT_BLUE, alpha=0.16, linewidth=0, label="fitted range")
-        for place, (name, probability) in enumerate(curves.probabilities.items()):
-            _draw_curve(drawn, place, name, curves.grid, probability)
-        drawn.set(xlim=(curves.grid[0], curves.grid[-1]), ylabel="probability")
-        _fit_axis(drawn, next(iter(curves.probabilities.values())))
+        for place, (name, probability) in enumerate(main.items()):
+            _draw_curve(drawn, place, name, grid, probability)
+        drawn.set(xlim=(grid[0], grid[-1]), ylabel="probability")
+        _fit_axis(drawn, next(iter(main.values())))
         strip = strip_below(drawn, "pairs")
-        strip.stairs(curves.weight, curves.edges, fill=True, color=LIGHT_GREY)
-        strip.set(xlabel="score", ylim=(0, 1.05 * curves.weight.max()))
-        drawn.legend(loc="upper left", ncols=1 + (len(curves.probabilities) > 7), handlelength=2.2)
+        strip.stairs(weight, edges, fill=True, color=LIGHT_GREY)
+        strip.set(xlabel="score", ylim=(0, 1.05 * weight.max()))
+        drawn.legend(loc="upper left", ncols=1 + (len(calibrators) > 7), handlelength=2.2)
         drawn.set_title("Fitted curves")
     return drawn
+
+
+def _curves(calibrators: Mapping[str, ProbabilityMap], grid: FloatArray) -> dict[str, FloatArray]:
+    """The probability that each calibrator gives to a score of anybody."""
+    unknown = np.full(len(grid), -1)
+    alone = Groups(np.zeros(len(grid), dtype=np.int64), np.zeros(len(grid)), np.zeros(len(grid)))
+    anyone = Who(len(grid), users=unknown, segments=unknown, groups=alone)
+    return {name: calibrator.probability_of(grid, anyone) for name, calibrator in calibrators.items()}
 
 
 def _fit_axis(ax: Axes, main: FloatArray) -> None:
@@ -228,3 +177,96 @@ def _draw_curve(ax: Axes, place: int, name: str, grid: FloatArray, probability: 
     dash = DASHES[0] if place == 0 else DASHES[(1 + (place - 1) + (place - 1) // len(others)) % len(DASHES)]
     width, order = (2.6, 4) if place == 0 else (1.5, 3)
     ax.plot(grid, probability, color=colour, linestyle=dash, linewidth=width, zorder=order, label=short_name(name))
+
+
+def draw_metric_comparison(
+    intervals: Mapping[str, Interval],
+    *,
+    groups: Mapping[str, str] | None = None,
+    metric: str = "ECE",
+    bars: str = "95% interval",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a dot with its interval per method, the smallest value on top.
+
+    Parameters
+    ----------
+    intervals : mapping of method to Interval
+    groups : mapping of method to group, optional
+        Such as naive and unbiased methods; each group has its colour, in the order of their first methods.
+    metric : str
+        Label of the axis.
+    bars : str
+        What the intervals are.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> ax = draw_metric_comparison({"platt": Interval(0.03, 0.02, 0.04), "beta": Interval(0.01, 0.0, 0.02)})
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['beta', 'platt']
+    """
+    if not intervals:
+        raise EmptyError("a comparison needs at least one method, got none; give a dictionary of name: Interval")
+    if lacking := [name for name in intervals if groups is not None and name not in groups]:
+        raise SettingError(f"every method needs a group, got none for {', '.join(lacking)}; name it or give no groups")
+    found = dict(sorted(intervals.items(), key=lambda each: each[1].value))
+    own = {name: "" if groups is None else groups[name] for name in intervals}
+    kinds = list(dict.fromkeys(own.values()))
+    with drawing(ax, (4.6, 1.2 + 0.27 * max(len(found), 2))) as drawn:
+        for number, kind in enumerate(kinds):
+            rows = [row for row, name in enumerate(found) if own[name] == kind]
+            _draw_group(drawn, rows, [list(found.values())[row] for row in rows], number, kind)
+        for row, each in enumerate(found.values()):
+            text = error_text(each.value)
+            drawn.annotate(text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5)
+        drawn.set_yticks(range(len(found)), [short_name(name) for name in found], color=INK)
+        drawn.set(ylim=(len(found) - 0.5, -0.5), xlabel=f"{metric} with {bars}")
+        _scale(drawn, list(found.values()))
+        drawn.grid(visible=False, axis="y")
+        drawn.tick_params(axis="y", length=0)
+        drawn.set_title(f"{metric} of every method")
+        if groups is not None:
+            legend_above(drawn, len(kinds))
+    return drawn
+
+
+def _draw_group(ax: Axes, rows: Sequence[int], found: Sequence[Interval], number: int, kind: str) -> None:
+    colour, label = _GROUP_COLOURS[number % len(_GROUP_COLOURS)], short_name(kind, 20) or None
+    ax.hlines(rows, [each.low for each in found], [each.high for each in found], colors=colour, linewidth=1.8)
+    marker = MARKERS[number % len(MARKERS)]
+    ax.plot([each.value for each in found], rows, marker, color=colour, markersize=6, label=label)
+
+
+def _scale(ax: Axes, found: Sequence[Interval]) -> None:
+    """An axis from 0, with a square-root scale if methods differ by an order of magnitude, to tell the best apart."""
+    top = 1.05 * max(*(max(each.high, each.value) for each in found), 1e-9)
+    ax.set_xlim(0, top)
+    ax.locator_params(axis="x", nbins=5)
+    if top > 8 * min(each.value for each in found):
+        ax.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
+        ticks = [first * 10.0**power for power in range(-9, 2) for first in (1, 4)]
+        shown = [0.0, *(tick for tick in ticks if 0.015 * top < tick < top)]
+        ax.set_xticks(shown, [f"{tick:g}" for tick in shown])
+        ax.set_xlabel(f"{ax.get_xlabel()} (square-root scale)")
+
+
+def draw_side_by_side(
+    draws: Sequence[Callable[..., Axes]], *, panel: tuple[float, float] = (4.6, 3.7), n_rows: int = 1
+) -> Figure:
+    """One figure of several panels, each drawn by a function that takes `ax`, in one or more rows.
+
+    Examples
+    --------
+    >>> found = {"platt": Interval(0.03, 0.02, 0.04)}
+    >>> figure = draw_side_by_side([lambda ax: draw_metric_comparison(found, ax=ax)] * 2)
+    >>> len(figure.axes)
+    2
+    """
+    if not draws:
+        raise EmptyError("a figure needs at least one panel, got none; give functions that take ax")
+    with require_matplotlib().rc_context(SETTINGS):
+        figure = new_figure((panel[0] * -(-len(draws) // n_rows), panel[1] * n_rows))
+        for ax, draw in zip(new_axes(figure, len(draws), n_rows), draws, strict=True):
+            draw(ax=ax)
+    return figure

@@ -1,20 +1,26 @@
-"""One style for all figures: white, few lines, blue for results, orange for gaps, greys for the rest."""
+"""One style for all figures, white with few lines; and figures as files, and as SVG text for a page."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
+import os
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from sureness._types import FloatArray
-from sureness.errors import missing_extra
+from sureness._progress import Progress
+from sureness.errors import OutputError, missing_extra
+from sureness.saving.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,15 +192,96 @@ def short_count(count: float) -> str:
     return f"{count:.0f}" if count >= 1 else f"{count:.1g}"
 
 
-def spread_edges(values: FloatArray, n_bins: int) -> FloatArray:
-    """Edges of equal bins over the middle 99.9% of the values, so that one outlier cannot flatten the rest."""
-    low, high = (float(edge) for edge in np.quantile(values, [0.0005, 0.9995]))
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, n_bins + 1)
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+"""Fonts of a page and its figures; single quotes only, so that the list fits in an attribute."""
+
+_REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
+_NOT_FOR_PAGES = re.compile(  # rules in the style element would apply to the whole page
+    r"<metadata>.*?</metadata>\s*|<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", re.DOTALL
+)
+_FAMILY = re.compile(r"(font(?:-family)?: [^;\"]*?)'?DejaVu Sans'?(?:, sans-serif)?")
+_PREFIXED = re.compile(r'(id="|url\(#|href="#)')
 
 
-def weights_in_bins(values: FloatArray, weight: FloatArray | None, edges: FloatArray) -> FloatArray:
-    """Weight of the values in every bin; values outside count in the end bins."""
-    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weight)
-    return counts.astype(np.float64)
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as PNG or SVG, by the ending of the name; an existing file is replaced in one step.
+
+    Examples
+    --------
+    >>> import tempfile; from matplotlib.figure import Figure
+    >>> save_figure(Figure((1, 1)), Path(tempfile.mkdtemp()) / "empty.svg").name
+    'empty.svg'
+    """
+    target = Path(path)
+    ending = target.suffix.lower().removeprefix(".")
+    if ending not in ("png", "svg"):
+        raise OutputError(
+            f"a figure can be written as .png or .svg, got {target.name!r}; change the ending of the name"
+        )
+    with replacing(target) as temporary:
+        temporary.write_bytes(_svg(figure).encode() if ending == "svg" else rendered(figure, "png"))
+    return target
+
+
+def figure_svg(figure: Figure, *, label: str | None = None) -> str:
+    """A figure as an SVG element of a page.
+
+    No XML header, no fixed size, the fonts of the page; the same figure always gives the same text. Identifiers start
+    with a digest of the figure, so that several figures can share a page.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    label : str, optional
+        Alternative text.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure_svg(Figure((1, 1)), label="nothing").startswith('<svg role="img" aria-label="nothing" ')
+    True
+    """
+    text = _svg(figure)
+    text = _NOT_FOR_PAGES.sub("", text[text.index("<svg") :])
+    text = _own_identifiers(text, "f" + hashlib.sha256(text.encode()).hexdigest()[:8])
+    name = f" aria-label={quoteattr(label)}" if label else ""
+    opening, rest = text.split(">", 1)
+    opening = re.sub(r' (?:width|height|version|xmlns(?::\w+)?)="[^"]*"', "", opening)
+    return f'<svg role="img"{name} stroke-linejoin="round"{opening.removeprefix("<svg")}>{rest.strip()}'
+
+
+def _own_identifiers(text: str, prefix: str) -> str:
+    """Drop the identifiers that nothing refers to and put the prefix before the others."""
+    needed = set(_REFERENCE.findall(text))
+    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in needed else "", text)
+    return _PREFIXED.sub(rf"\g<1>{prefix}-", text)
+
+
+def _svg(figure: Figure) -> str:
+    text = rendered(figure, "svg").decode()
+    return _FAMILY.sub(rf"\g<1>{FONTS}", text)
+
+
+class Plan(NamedTuple):
+    """A figure of a page that is yet to be drawn."""
+
+    name: str  # of its files
+    section: str
+    label: str  # alternative text
+    draw: Callable[[], Axes]
+
+
+def draw_figures(
+    plans: Sequence[Plan], figures_dir: Path | None, progress: Progress
+) -> tuple[dict[str, list[str]], tuple[Path, ...]]:
+    """The SVG of every figure by section; with a folder, also each as PNG and SVG files, whose paths are returned."""
+    sections: dict[str, list[str]] = {}
+    files = []
+    for done, plan in enumerate(plans):
+        progress("figures", done, len(plans))
+        figure = cast("Figure", plan.draw().figure)
+        sections.setdefault(plan.section, []).append(figure_svg(figure, label=plan.label))
+        if figures_dir is not None:
+            files += [save_figure(figure, figures_dir / f"{plan.name}.{kind}") for kind in ("png", "svg")]
+    progress("figures", len(plans), len(plans))
+    return sections, tuple(files)
