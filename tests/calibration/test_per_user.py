@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import sureness as sn
 from sureness._settings import clone
-from sureness.calibration import candidates, per_user
+from sureness.calibration import per_user
 from sureness.calibration.maps import Who
 
 PER_USER = {
@@ -192,7 +192,7 @@ class TestCandidates:
     def test_the_size_of_a_block_does_not_matter(self, kind, top, small, monkeypatch):
         calibrator = kind(top=top, n_bins=50)
         whole = fit(clone(calibrator), *small)
-        monkeypatch.setattr(candidates, "_BLOCK_POINTS", 7 * (top or 50))
+        monkeypatch.setattr(per_user, "_BLOCK_POINTS", 7 * (top or 50))
         by_sevens = fit(clone(calibrator), *small)
         monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 60)  # one user at a time
         by_ones = fit(clone(calibrator), *small)
@@ -387,7 +387,7 @@ class TestManners:
             fit(sn.calibration.PerUserPlatt(), scores[:, :5], held_out)
 
     def test_progress_is_reported_for_scoring_and_for_fitting(self, small, monkeypatch):
-        monkeypatch.setattr(candidates, "_BLOCK_POINTS", 25 * 15)
+        monkeypatch.setattr(per_user, "_BLOCK_POINTS", 25 * 15)
         reported = []
         source, log = sn.MatrixSource(small[0]), sn.Interactions.from_matrix(small[1])
         sn.calibration.PerUserPlatt(top=25).fit(source, log, progress=lambda *step: reported.append(step))

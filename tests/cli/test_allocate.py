@@ -13,9 +13,10 @@ from polars.testing import assert_frame_equal
 from sureness.errors import DataError, OutputError
 from sureness.jobs import AllocateOptions, allocate, allocating, blocks
 from sureness.lists.budgets import allocate_budget
-from sureness.lists.comparing import evaluate_allocation
+from sureness.lists.comparing import compare_worth
 from sureness.lists.expectation import expected_utility
 from sureness.lists.pages import allocate_domains, equal_shares
+from sureness.metrics.utility import at_sizes, utility_at_every_size
 from tests.cli.runner import refused, run, succeed
 
 N_USERS, N_ITEMS = 40, 15
@@ -58,7 +59,9 @@ def page(world):
     expected = expected_utility(p.reshape(-1, N_ITEMS), "f1", max_size=10).reshape(N_USERS, len(DOMAINS), 10)
     shares = equal_shares(10, np.full((N_USERS, len(DOMAINS)), N_ITEMS), max_size=10)
     found = allocate_domains(expected, 10)
-    return found, evaluate_allocation(found.sizes, shares, labels[:, :, :10], labels.sum(axis=2), utility="f1")
+    every = utility_at_every_size(labels[:, :, :10].reshape(-1, 10), labels.sum(axis=2).ravel(), "f1")
+    worth = [at_sizes(every, sizes.ravel()).reshape(N_USERS, -1).sum(axis=1) for sizes in (found.sizes, shares)]
+    return found, compare_worth(*worth)
 
 
 @pytest.mark.parametrize("name", ["pairs.parquet", "pairs.csv"])

@@ -113,7 +113,7 @@ def stopped_early():
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
         with mock.patch.object(_console, "steps_of", return_value=progress), \
-             mock.patch("sureness.numerics.memory.physical_memory", return_value=2**31):  # fmt: skip
+             mock.patch("sureness.numerics.checks.physical_memory", return_value=2**31):  # fmt: skip
             yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

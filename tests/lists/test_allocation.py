@@ -17,10 +17,10 @@ from scipy.stats import ttest_rel
 
 from sureness.errors import DataError, SettingError
 from sureness.lists.budgets import allocate_budget, equal_budget
-from sureness.lists.comparing import evaluate_allocation
+from sureness.lists.comparing import compare_worth
 from sureness.lists.expectation import expected_utility
-from sureness.lists.pages import allocate_domains, equal_shares, fill_with_trending
-from sureness.metrics.utility import utility_at_every_size
+from sureness.lists.pages import allocate_domains, equal_shares
+from sureness.metrics.utility import at_sizes, utility_at_every_size
 from sureness.numerics.threads import at_most_threads
 
 EIGHTHS = st.integers(-4, 12).map(lambda n: n / 8)  # sums of them are exact, so that ties are ties
@@ -391,54 +391,14 @@ def test_equal_shares_refuse_what_does_not_fit():
     assert equal_budget(4, np.empty(0, dtype=int)).shape == (0,)
 
 
-# --- trending items -------------------------------------------------------------------------------------------------
-
-
-@given(
-    st.lists(st.permutations(range(6)), min_size=1, max_size=4), st.permutations(range(8)), st.integers(0, 8),
-    st.integers(0, 6), st.lists(st.sets(st.integers(0, 7)), min_size=4, max_size=4), st.data(),
-)  # fmt: skip
-def test_trending_items_fill_what_is_left(items, trending, n_trending, slots, seen, data):
-    sizes = [data.draw(st.integers(0, min(slots, 6))) for _ in items]
-    rows = [data.draw(st.integers(0, 3)) for _ in items]
-    values = np.array([item for own in seen for item in sorted(own)], dtype=int)
-    starts = np.cumsum([0, *(len(own) for own in seen)])
-    found = fill_with_trending(items, sizes, trending[:n_trending], slots, seen=(starts, values), users=rows)
-    for page, personal, own, size, row in zip(found.items, found.personal, items, sizes, rows, strict=True):
-        more = [item for item in trending[:n_trending] if item not in own[:size] and item not in seen[row]]
-        expected = (own[:size] + more)[:slots]
-        assert page.tolist() == expected + [-1] * (slots - len(expected))
-        assert personal.tolist() == [True] * size + [False] * (slots - size)
-
-
-def test_gaps_in_personal_lists_are_filled_as_well():
-    found = fill_with_trending([[4, -1, -1]], [3], [4, 1, 2], 3)
-    assert found.items.tolist() == [[4, 1, 2]]
-    assert found.personal.tolist() == [[True, False, False]]
-
-
-@pytest.mark.parametrize(
-    ("changes", "word"),
-    [
-        ({"sizes": [3, 1]}, "slots"),
-        ({"sizes": [-1, 1]}, "sizes"),
-        ({"items": [1, 2]}, "items"),
-        ({"items": [[0.5], [1.0]]}, "items"),
-        ({"trending": [1, 1]}, "trending"),
-        ({"trending": [-1]}, "trending"),
-        ({"seen": ([0, 1], [3])}, "users"),
-        ({"seen": ([0, 2, 2], [5, 3])}, "sorted"),
-        ({"seen": ([0, 1, 9], [5, 3])}, "rise"),
-    ],
-)
-def test_bad_pages_with_trending_items_are_refused(changes, word):
-    with pytest.raises(DataError, match=word):
-        fill_with_trending(
-            **({"items": [[1, 2, 3], [4, 5, 6]], "sizes": [1, 2], "trending": [7, 8], "slots": 2} | changes)
-        )
-
-
 # --- held-out labels ------------------------------------------------------------------------------------------------
+
+
+def judged_by_labels(sizes, reference, hits, n_relevant, utility):
+    hits, n_relevant = np.asarray(hits), np.asarray(n_relevant)
+    every = utility_at_every_size(hits.reshape(-1, hits.shape[-1]), n_relevant.ravel(), utility)
+    own, other = (at_sizes(every, np.ravel(each)).reshape(len(hits), -1).sum(axis=1) for each in (sizes, reference))
+    return compare_worth(own, other)
 
 
 @pytest.mark.parametrize("utility", ["f1", "ndcg", "tp", "pdcg", "dcg"])
@@ -447,7 +407,7 @@ def test_evaluation_equals_a_loop_over_lists(utility, shape):
     rng = np.random.default_rng(7)
     hits, more = rng.random(shape) < 0.3, rng.integers(0, 3, shape[:-1])
     sizes, reference = rng.integers(0, 6, (2, *shape[:-1]))
-    found = evaluate_allocation(sizes, reference, hits, hits.sum(axis=-1) + more, utility=utility)
+    found = judged_by_labels(sizes, reference, hits, hits.sum(axis=-1) + more, utility=utility)
     totals = np.zeros((2, len(hits)))
     for place in np.ndindex(*shape[:-1]):
         every = utility_at_every_size(hits[place][None], [hits[place].sum() + more[place]], utility)[0]
@@ -459,41 +419,15 @@ def test_evaluation_equals_a_loop_over_lists(utility, shape):
     assert found.p_value == pytest.approx(ttest_rel(*totals).pvalue)
 
 
-def test_lists_are_judged_in_parts(monkeypatch):
-    rng = np.random.default_rng(8)
-    hits, sizes = rng.random((9, 2, 4)) < 0.5, rng.integers(0, 5, (9, 2))
-    whole = evaluate_allocation(sizes, sizes[::-1], hits, hits.sum(axis=2))
-    monkeypatch.setattr("sureness.lists.comparing._ROWS", 4)
-    assert evaluate_allocation(sizes, sizes[::-1], hits, hits.sum(axis=2)) == whole
-
-
 def test_differences_without_spread_have_certain_tests():
     hits = np.ones((3, 2), dtype=bool)
-    same = evaluate_allocation([1, 1, 1], [1, 1, 1], hits, [2, 2, 2], utility="dcg")
+    same = judged_by_labels([1, 1, 1], [1, 1, 1], hits, [2, 2, 2], utility="dcg")
     assert (same.difference, same.standard_error, same.p_value) == (0, 0, 1)
-    better = evaluate_allocation([1, 1, 1], [0, 0, 0], hits, [2, 2, 2], utility="dcg")
+    better = judged_by_labels([1, 1, 1], [0, 0, 0], hits, [2, 2, 2], utility="dcg")
     assert (better.difference, better.standard_error, better.p_value) == (1, 0, 0)
-    alone = evaluate_allocation([1], [0], hits[:1], [2], utility="dcg")
+    alone = judged_by_labels([1], [0], hits[:1], [2], utility="dcg")
     assert alone.difference == 1
     assert np.isnan([alone.standard_error, alone.p_value]).all()
-
-
-@pytest.mark.parametrize(
-    ("changes", "word"),
-    [
-        ({"hits": [True, False]}, "hits"),
-        ({"sizes": [1]}, "sizes"),
-        ({"reference": [0.5, 1.0]}, "reference"),
-        ({"sizes": [3, 1]}, "sizes"),
-        ({"n_relevant": [1, 1, 1]}, "n_relevant"),
-        ({"n_relevant": [1, 0]}, "fewer"),
-        ({"utility": "joy"}, "utility"),
-    ],
-)
-def test_bad_labels_are_refused(changes, word):
-    fine = {"sizes": [1, 2], "reference": [1, 1], "hits": [[1, 0], [0, 1]], "n_relevant": [1, 1]}
-    with pytest.raises(DataError, match=word):
-        evaluate_allocation(**(fine | changes))
 
 
 # --- the whole way --------------------------------------------------------------------------------------------------
@@ -513,7 +447,7 @@ def test_pages_by_expected_utility_beat_equal_shares_on_labels(world):
     expected = expected_utility(p.reshape(-1, 30), "f1", max_size=12).reshape(400, 3, 12)
     found = allocate_domains(expected, 12)
     shares = equal_shares(12, np.full((400, 3), 30))
-    judged = evaluate_allocation(found.sizes, shares, labels[:, :, :12], labels.sum(axis=2), utility="f1")
+    judged = judged_by_labels(found.sizes, shares, labels[:, :, :12], labels.sum(axis=2), utility="f1")
     assert judged.difference > 0
     assert judged.p_value < 1e-3
     assert judged.value == pytest.approx(found.value.mean(), abs=4 * judged.standard_error)
@@ -523,7 +457,7 @@ def test_budgets_by_expected_utility_beat_equal_shares_on_labels(world):
     p, labels = world[0][:, 0], world[1][:, 0]
     expected = expected_utility(p, "dcg", max_size=20)
     found = allocate_budget(expected, 1_600)
-    judged = evaluate_allocation(
+    judged = judged_by_labels(
         found.sizes, equal_budget(1_600, np.full(400, 20)), labels[:, :20], labels.sum(axis=1), utility="dcg"
     )
     assert found.spent == 1_600

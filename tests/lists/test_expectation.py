@@ -113,49 +113,6 @@ def test_a_missing_tail_makes_lists_shorter():
     assert alone < with_tail
 
 
-class TestApproximate:
-    def test_it_follows_the_text(self):
-        rng = np.random.default_rng(2)
-        p = -np.sort(-rng.random((1, 8)) * 0.4)
-        pmf = np.array([1.0])
-        for chance in p[0]:
-            pmf = np.convolve(pmf, [1 - chance, chance])
-        for utility in (NDCG, F1, TP):
-            expected = np.zeros(8)
-            for k in range(1, 9):
-                gained = np.sum(p[0, :k] * utility.discounts(8)[:k])
-                for m in range(1, 6):  # M = 5
-                    scale = {
-                        "ndcg": np.sum(1 / np.log2(1 + np.arange(1, min(m, k) + 1))), "f1": (m + k) / 2,
-                        "tp": min(m, k),
-                    }[utility.name]  # fmt: skip
-                    expected[k - 1] += gained * pmf[m - 1] / scale
-            found = expected_utility(p, utility, max_size=8, method="approximate", terms=5)
-            assert_allclose(found[0], expected, atol=1e-13)
-
-    def test_both_approximations_only_lower_the_value(self):
-        rng = np.random.default_rng(3)
-        p = -np.sort(-rng.random((50, 15)))
-        exact = expected_utilities(p, ["ndcg", "f1", "tp"], max_size=15)
-        rough = expected_utilities(p, ["ndcg", "f1", "tp"], max_size=15, method="approximate")
-        assert np.all(rough <= exact + 1e-12)
-        assert np.all(rough[:, :, -1] < exact[:, :, -1])
-
-    def test_additive_utilities_need_no_approximation(self):
-        p = [[0.8, 0.6, 0.1]]
-        for name in ("pdcg", "dcg"):
-            rough = expected_utility(p, name, max_size=5, method="approximate")
-            assert_allclose(rough, expected_utility(p, name, max_size=5), atol=1e-15)
-
-    def test_a_tail_and_short_rows_work_as_in_the_exact_form(self):
-        p = np.full((2, 30), 0.01)
-        exact = expected_utility(p, "f1", max_size=40, lengths=[30, 10], expected_relevant=[40.0, 50.0])
-        rough = expected_utility(
-            p, "f1", max_size=40, lengths=[30, 10], expected_relevant=[40.0, 50.0], method="approximate"
-        )
-        assert_allclose(rough, exact, rtol=0.03)
-
-
 class TestScalingOdds:
     @settings(max_examples=15, deadline=None)
     @given(

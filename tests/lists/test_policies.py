@@ -238,15 +238,6 @@ class TestExpectedUtility:
         assert policy.sizes(short) < policy.sizes(with_tail)
         assert_array_equal(policy.sizes(with_tail), whole)
 
-    def test_the_form_of_the_text_can_be_asked_for(self, lists):
-        exact, rough = (ExpectedUtility("f1", max_size=8, method=method) for method in ("exact", "approximate"))
-        some = lists.lengths > 1
-        assert np.all(rough.expected(lists)[some] < exact.expected(lists)[some])
-        fewer = ExpectedUtility("f1", max_size=8, method="approximate", terms=1)
-        assert np.all(fewer.expected(lists)[some] < rough.expected(lists)[some])
-        with pytest.raises(SettingError, match="method"):
-            ExpectedUtility(method="rough").sizes(lists)
-
     def test_a_user_whose_best_list_is_not_worth_showing_is_unsure(self):
         lists = Lists.of(probabilities=[[0.6, 0.1], [0.4, 0.3], [0.5, 0.2], [0.9, 0.8]], lengths=[2, 2, 2, 0])
         decided = ExpectedUtility("pdcg", max_size=2).decide(lists)

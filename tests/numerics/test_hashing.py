@@ -6,7 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.numerics.hashing import first_by_hash, hash_ids
+from sureness.numerics.grouping import hash_ids
+
+
+def first_by_hash(ids, count, seed=0):
+    return np.argsort(hash_ids(ids, seed), kind="stable")[:count]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 import sureness as sn
 from sureness.errors import SettingError
 from sureness.metrics import parse_measure
-from sureness.numerics import memory
-from sureness.numerics.memory import check_memory
+from sureness.numerics import checks
+from sureness.numerics.checks import check_memory
 
 SCORES = np.linspace(0.01, 0.99, 50)
 LABELS = np.arange(50) % 2
@@ -44,7 +44,7 @@ def test_a_negative_seed_of_a_world_is_refused():
 
 
 def test_what_does_not_fit_the_machine_is_refused(monkeypatch):
-    monkeypatch.setattr(memory, "physical_memory", lambda: 1_000)
+    monkeypatch.setattr(checks, "physical_memory", lambda: 1_000)
     check_memory(1_000, "something")
     with pytest.raises(SettingError):
         check_memory(1_001, "something")

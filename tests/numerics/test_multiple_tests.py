@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sureness.numerics.multiple_tests import holm, promise_p_value
+from sureness.numerics.ratios import holm, promise_p_value
 
 
 def p_value(rng, *, n_users, n_items, rate, times=1.0, shared=0.0):

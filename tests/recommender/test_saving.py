@@ -20,7 +20,7 @@ from tests.recommender.worlds import shop
 
 POLICIES = [
     sn.ExpectedUtility("ndcg", max_size=6), sn.ExpectedUtility("pdcg", min_size=0, max_size=6, unsure_below=-np.inf),
-    sn.ExpectedUtility("f1", max_size=6, method="approximate"), sn.FixedSize(3), RandomSize(max_size=6, seed=3),
+    sn.ExpectedUtility("f1", max_size=6, unsure_below=0.1), sn.FixedSize(3), RandomSize(max_size=6, seed=3),
     sn.lists.BestFixedSize("tp", max_size=6), sn.lists.ValidationBest(max_size=6), sn.Threshold(0.3, max_size=6),
     sn.ExpectedUtility(Utility("own", discount=lambda rank: 0.9**rank, gain=1.5, loss=0.4), max_size=6),
     sn.ExpectedUtility(Utility("listed", discount=[1.0, 0.5, 0.2, 0.1, 0.1, 0.1], normaliser="ideal"), max_size=6),

@@ -83,7 +83,7 @@ EVERY = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
 NO_DOORS = {
     "arrays, where no source is known": {
-        "bin_scores", "exact_ranks", "fill_with_trending", "top_k",
+        "exact_ranks", "top_k",
     },
     "called with what a door has found": {
         "Horizon.of_split", "Aligned", "Observed", "list_blocks", "top_blocks",

@@ -13,7 +13,7 @@ from sureness.calibration.maps import Observed, Segments
 from sureness.calibration.usable import MaskedCandidates
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
-from sureness.numerics.hashing import hash_ids
+from sureness.numerics.grouping import hash_ids
 from sureness.numerics.ranking import NOTHING, members, top_k
 from sureness.sources.base import id_maps
 from sureness.sources.blocks import block_scores

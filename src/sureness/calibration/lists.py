@@ -38,7 +38,7 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
 from sureness.numerics.checks import as_array, check_scores, check_whole, one_dimension, same_length
 from sureness.numerics.conversion import is_missing
-from sureness.numerics.hashing import hash_ids
+from sureness.numerics.grouping import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
 from sureness.saving.packed import Form, Packed, Parts, check_text, kind_of, real, reals

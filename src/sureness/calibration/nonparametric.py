@@ -15,7 +15,6 @@ from sureness.calibration.level import UNCHANGED, Level
 from sureness.errors import SettingError
 from sureness.numerics.checks import check_whole
 from sureness.numerics.histogram import WeightedScores
-from sureness.numerics.interpolation import interpolate
 from sureness.numerics.logistic import sigmoid
 from sureness.saving.packed import reals
 
@@ -138,7 +137,7 @@ class IsotonicCalibrator(Calibrator):
         self.level_ = UNCHANGED
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        inside = interpolate(scores, self.knots_, self.values_)
+        inside = np.interp(scores, self.knots_, self.values_)
         if self.strict:
             first, last, low, high = self.knots_[0], self.knots_[-1], self.values_[0], self.values_[-1]
             span = last - first

@@ -19,10 +19,9 @@ from sureness.calibration.usable import Reach
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
 from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference
-from sureness.numerics.blocks import in_blocks
 from sureness.numerics.checks import check_choice
 from sureness.numerics.histogram import WeightedScores
-from sureness.numerics.logistic import fit_logistic, sigmoid
+from sureness.numerics.logistic import fit_logistic, in_blocks, sigmoid
 from sureness.saving.packed import reals
 
 _LARGEST = 1e100  # of what a saved map may hold: squares of it are still numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -13,7 +14,6 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
-from sureness.calibration.candidates import LabelledCandidates, UserPoints
 from sureness.calibration.expressing import Conditional, Join, finite, tame
 from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
 from sureness.calibration.fields import FieldTable
@@ -28,12 +28,15 @@ from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
 from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
+from sureness.numerics.ranking import NOTHING, members, top_k
 from sureness.numerics.small_logistic import fit_small_logistics
 from sureness.saving.packed import Packed, Parts, kind_of
 from sureness.sources.aligned import Seen
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.blocks import block_scores
 
 _WEAK = 100.0  # width of a prior that only keeps maps finite
+_BLOCK_POINTS = 1_000_000  # points of a block of users
 _FITTED_POINTS = 1 << 17  # points of the users that are fitted at once
 _POOLED_POINTS = 1 << 16  # points of all users together, at most
 _MOST_DEVIATIONS = 20.0  # from the mean score of a user: further away a score is strange
@@ -95,14 +98,13 @@ class _PerUserMap(ProbabilityMap):
         vars(self).update(vars(learner))
         return self
 
-    def _points(self, observed: Observed, masked: MaskedCandidates) -> list[UserPoints]:
+    def _points(self, observed: Observed, masked: MaskedCandidates) -> list[_Points]:
         """The candidates of all users: the best ones, or all of them, in bins if there are more than `n_bins`."""
         source = observed.source
-        candidates = LabelledCandidates(source, observed.held_out, observed.seen, masked)
         if self.top is None and source.n_items > self.n_bins:
-            blocks = candidates.binned(self.n_bins)
+            blocks = _binned(observed, masked, self.n_bins)
         else:
-            blocks = candidates.best(source.n_items if self.top is None else min(self.top, source.n_items))
+            blocks = _best(observed, masked, min(self.top or source.n_items, source.n_items))
         found = []
         for block in blocks:
             found.append(block)
@@ -115,7 +117,7 @@ class _PerUserMap(ProbabilityMap):
             )
         return found
 
-    def _learn(self, blocks: list[UserPoints], observed: Observed) -> None:
+    def _learn(self, blocks: list[_Points], observed: Observed) -> None:
         """The global map, then the map of each user with held-out items under a prior around it."""
         pooled = _Pooled.of(blocks)
         basis = _Basis.of(self.kind, pooled)
@@ -135,7 +137,7 @@ class _PerUserMap(ProbabilityMap):
         self.global_._learned("interaction", self.horizon_, int(pooled.weight.sum()), (pooled.low, pooled.high))
 
     def _fit_users(
-        self, blocks: list[UserPoints], basis: _Basis, prior: GaussianPrior, theta: FloatArray, progress: Progress
+        self, blocks: list[_Points], basis: _Basis, prior: GaussianPrior, theta: FloatArray, progress: Progress
     ) -> None:
         """Fill in the parameters of users with held-out items."""
         n_left = 0
@@ -384,7 +386,7 @@ class _Basis:
             (column - mean) / unit for column, mean, unit in zip(columns, self.centre, self.units, strict=True)
         )], axis=-2)  # fmt: skip
 
-    def sums_of_positives(self, block: UserPoints) -> FloatArray:
+    def sums_of_positives(self, block: _Points) -> FloatArray:
         """The sum of the features of each user's positives; shape (n, 1 + d)."""
         n = len(block.users)
         features = self.features(block.positive_scores)
@@ -413,7 +415,7 @@ class _Pooled(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, blocks: list[UserPoints]) -> _Pooled:
+    def of(cls, blocks: list[_Points]) -> _Pooled:
         """In bins if they are many."""
         low, high = np.inf, -np.inf
         for block in blocks:
@@ -446,3 +448,102 @@ def _at(values: FloatArray, rows: IntArray, otherwise: float) -> FloatArray:
     [[0.7], [0.6]]
     """
     return np.where(rows < 0, otherwise, values[rows])[:, None]
+
+
+# --- the candidates of each user, as weighted points on a scale of the user's own ------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Candidates of some users; scores are in standard deviations from the mean of the user's points."""
+
+    users: IntArray  # (n,) rows
+    location: FloatArray  # (n,) mean score of each user, 0 without a candidate
+    scale: FloatArray  # (n,) standard deviation of each user's scores, 1 where all are the same
+    scores: FloatArray  # (n, points) standardised
+    weight: FloatArray  # (n, points) 0 where there is no candidate
+    positive_rows: IntArray  # place in `users` of each positive, ascending
+    positive_scores: FloatArray  # standardised
+
+    @classmethod
+    def of(
+        cls, users: IntArray, scores: FloatArray, weight: FloatArray, rows: IntArray, positives: FloatArray
+    ) -> _Points:
+        """Standardise the scores of points, and those of the positives of these rows."""
+        total = np.maximum(weight.sum(axis=1), 1e-300)
+        location = (weight * scores).sum(axis=1) / total
+        spread = np.sqrt((weight * (scores - location[:, None]) ** 2).sum(axis=1) / total)
+        scale = np.where(spread > 1e-9 * np.abs(location), spread, 1.0)
+        standardised = (scores - location[:, None]) / scale[:, None]
+        return cls(users, location, scale, standardised, weight, rows, (positives - location[rows]) / scale[rows])
+
+
+def _best(observed: Observed, masked: MaskedCandidates, top: int) -> Iterator[_Points]:
+    """The best candidates of every user, one point each."""
+    held_out, (starts, excluded) = observed.held_out, _excluded(observed)
+    for users, every in _blocks(observed.source, top):
+        items, scores = top_k(every, top, rows=users, starts=starts, seen=excluded)
+        if masked.hide(users, every, scores, observed.seen):
+            items, scores = top_k(every, top)
+        there = items >= 0
+        known = np.where(there, scores, 0.0).astype(np.float64)
+        rows, places = np.nonzero(members(items, users, held_out.row_starts, held_out.item_rows) & there)
+        yield _Points.of(users, known, there.astype(np.float64), rows, known[rows, places])
+
+
+def _binned(observed: Observed, masked: MaskedCandidates, n_bins: int) -> Iterator[_Points]:
+    """All candidates of every user in bins of equal width; positives keep their own scores."""
+    held_out, (starts, excluded) = observed.held_out, _excluded(observed)
+    for users, scores in _blocks(observed.source, n_bins):
+        masked.hide(users, scores, np.array([scores.min(), scores.max()]), observed.seen)
+        means, counts = bin_scores(scores, n_bins, rows=users, starts=starts, seen=excluded)
+        first, last = held_out.row_starts[[users[0], users[-1] + 1]]
+        rows = np.repeat(np.arange(len(users)), held_out.user_degree[users])
+        positives = scores[rows, held_out.item_rows[first:last]].astype(np.float64)
+        there = np.isfinite(positives)  # masked and unknown ones are not
+        yield _Points.of(users, means, counts, rows[there], positives[there])
+
+
+def _blocks(source: ScoreSource, n_points: int) -> Iterator[tuple[IntArray, FloatArray]]:
+    """All users in order, with the scores of all items."""
+    return block_scores(source, np.arange(source.n_users), most=max(1, _BLOCK_POINTS // n_points))
+
+
+def _excluded(observed: Observed) -> tuple[IntArray, IntArray]:
+    """Seen items as sparse rows: starts and items."""
+    if observed.seen is None:
+        return np.zeros(observed.source.n_users + 1, dtype=np.int64), NOTHING
+    return observed.seen.row_starts, observed.seen.item_rows
+
+
+def bin_scores(
+    block: FloatArray, n_bins: int, *, rows: IntArray, starts: IntArray, seen: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and number of unseen scores in equally wide bins of each row; the block is overwritten.
+
+    Parameters
+    ----------
+    block : float32 array of shape (n, n_columns)
+        -inf where there is no score.
+    n_bins : int
+    rows, starts, seen : arrays
+        Entries to leave out, as sparse rows; see `sureness.numerics.ranking.top_k`.
+
+    Examples
+    --------
+    >>> nothing = {"rows": np.array([0]), "starts": np.array([0, 0]), "seen": np.empty(0, dtype=np.int64)}
+    >>> bin_scores(np.array([[0.0, 1.0, 9.0, 10.0]], dtype=np.float32), 2, **nothing)
+    (array([[0.5, 9.5]]), array([[2., 2.]]))
+    """
+    means, counts = np.zeros((len(block), n_bins)), np.zeros((len(block), n_bins))
+    for place, row in enumerate(rows):
+        block[place, seen[starts[row] : starts[row + 1]]] = -np.inf
+        scores = block[place][block[place] > -np.inf].astype(np.float64)
+        if not len(scores):
+            continue
+        low, high = scores.min(), scores.max()
+        per_score = n_bins / (high - low) if high > low else 0.0
+        bins = np.minimum((scores - low) * per_score, n_bins - 1).astype(np.int64)
+        counts[place] = np.bincount(bins, minlength=n_bins)
+        means[place] = np.bincount(bins, scores, n_bins) / np.maximum(counts[place], 1.0)
+    return means, counts

@@ -14,9 +14,8 @@ from sureness.calibration.field_effects import EffectCells
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import explain_no_minimum
 from sureness.errors import NoMinimumError
-from sureness.numerics.blocks import in_blocks
 from sureness.numerics.histogram import WeightedScores
-from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
+from sureness.numerics.logistic import GaussianPrior, fit_logistic, in_blocks, sigmoid
 from sureness.numerics.ramps import Compression, Curve, knots_between, ramps
 from sureness.saving.packed import real
 

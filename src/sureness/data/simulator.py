@@ -15,9 +15,8 @@ from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import SettingError
-from sureness.numerics.checks import check_rate, check_rows, check_whole, same_length
+from sureness.numerics.checks import check_memory, check_rate, check_rows, check_whole, same_length
 from sureness.numerics.logistic import sigmoid
-from sureness.numerics.memory import check_memory
 
 DOMAINS = ("books", "films", "games", "music", "podcasts")
 

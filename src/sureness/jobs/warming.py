@@ -29,7 +29,7 @@ from sureness.jobs.listing import CalibrationOptions, ListOptions
 from sureness.jobs.logs import LogOptions, split_log
 from sureness.jobs.simulating import WorldOptions, write_world
 from sureness.lists.budgets import allocate_budget
-from sureness.lists.pages import allocate_domains, fill_with_trending
+from sureness.lists.pages import allocate_domains
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
@@ -151,7 +151,6 @@ def _numbers() -> None:
     allocate_domains(worth, slots=6)
     allocate_budget(worth.reshape(-1, 10), budget=90_000.0)
     allocate_budget(worth[:50, 0], budget=40.0, cost=rng.random((50, 10)))
-    fill_with_trending(rng.permuted(np.tile(np.arange(9), (4, 1)), axis=1), [1, 2, 3, 4], np.arange(9), slots=6)
     scores = rng.normal(size=(30, 100))
     taken = Interactions.from_matrix(csr_matrix(scores + rng.normal(size=scores.shape) > 2))
     draw_absent(taken.user_rows, taken.row_starts, taken.item_rows, taken.n_items, rng)

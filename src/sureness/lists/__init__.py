@@ -10,11 +10,11 @@ __getattr__, __dir__, __all__ = lazy_names(
             "AllocationComparison",
             "PolicyComparison",
             "compare_policies",
-            "evaluate_allocation",
+            "compare_worth",
         ],
         "expectation": ["MOST_RELEVANT", "expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
         "lists": ["Lists", "ranked_lists"],
-        "pages": ["DomainAllocation", "Pages", "allocate_domains", "equal_shares", "fill_with_trending"],
+        "pages": ["DomainAllocation", "allocate_domains", "equal_shares"],
         "policies": [
             "BestFixedSize",
             "ExpectedUtility",

@@ -5,7 +5,7 @@ from sureness.lists.budgets import equal_budget as equal_budget
 from sureness.lists.comparing import AllocationComparison as AllocationComparison
 from sureness.lists.comparing import PolicyComparison as PolicyComparison
 from sureness.lists.comparing import compare_policies as compare_policies
-from sureness.lists.comparing import evaluate_allocation as evaluate_allocation
+from sureness.lists.comparing import compare_worth as compare_worth
 from sureness.lists.expectation import MOST_RELEVANT as MOST_RELEVANT
 from sureness.lists.expectation import expected_utilities as expected_utilities
 from sureness.lists.expectation import expected_utility as expected_utility
@@ -14,10 +14,8 @@ from sureness.lists.expectation import shift_log_odds as shift_log_odds
 from sureness.lists.lists import Lists as Lists
 from sureness.lists.lists import ranked_lists as ranked_lists
 from sureness.lists.pages import DomainAllocation as DomainAllocation
-from sureness.lists.pages import Pages as Pages
 from sureness.lists.pages import allocate_domains as allocate_domains
 from sureness.lists.pages import equal_shares as equal_shares
-from sureness.lists.pages import fill_with_trending as fill_with_trending
 from sureness.lists.policies import BestFixedSize as BestFixedSize
 from sureness.lists.policies import ExpectedUtility as ExpectedUtility
 from sureness.lists.policies import FixedSize as FixedSize
@@ -40,7 +38,6 @@ __all__ = [
     "Lists",
     "MOST_RELEVANT",
     "Oracle",
-    "Pages",
     "PolicyComparison",
     "RandomSize",
     "Threshold",
@@ -49,12 +46,11 @@ __all__ = [
     "allocate_domains",
     "best_sizes",
     "compare_policies",
+    "compare_worth",
     "equal_budget",
     "equal_shares",
-    "evaluate_allocation",
     "expected_utilities",
     "expected_utility",
-    "fill_with_trending",
     "promise",
     "ranked_lists",
     "scale_odds",

@@ -1,4 +1,4 @@
-"""Compiled loops of `pages` and `budgets`: slots shared by domains, a budget shared by users, trending items."""
+"""Compiled loops of `pages` and `budgets`: slots shared by domains, and a budget shared by users."""
 
 from __future__ import annotations
 
@@ -236,46 +236,3 @@ def fill_up(utilities, cost, highs, left, chosen):
         if size > 0:
             heapq.heappush(steps, (-rate, user))
     return gained
-
-
-# --- trending items -------------------------------------------------------------------------------------------------
-
-
-@kernel()
-def _among(values, start, stop, wanted):
-    """Whether a sorted stretch holds a value."""
-    while start < stop:
-        middle = (start + stop) >> 1
-        if values[middle] < wanted:
-            start = middle + 1
-        elif values[middle] > wanted:
-            stop = middle
-        else:
-            return True
-    return False
-
-
-@kernel()
-def fill_pages(items, sizes, trending, rows, starts, seen, pages, personal):
-    """Each user's own items, then trending ones that are neither among them nor seen, then -1."""
-    n_slots = pages.shape[1]
-    for user in range(items.shape[0]):
-        filled = 0
-        for rank in range(sizes[user]):
-            if items[user, rank] >= 0:
-                pages[user, filled] = items[user, rank]
-                filled += 1
-        n_own = filled
-        for place in range(trending.shape[0]):
-            if filled == n_slots:
-                break
-            item = trending[place]
-            new = not _among(seen, starts[rows[user]], starts[rows[user] + 1], item)
-            for own in range(n_own):
-                new &= pages[user, own] != item
-            if new:
-                pages[user, filled] = item
-                filled += 1
-        pages[user, filled:] = -1
-        personal[user, :n_own] = True
-        personal[user, n_own:] = False

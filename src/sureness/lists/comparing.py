@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from sureness._printing import card
 from sureness._types import FloatArray, IntArray
@@ -18,7 +17,6 @@ from sureness.lists.lists import Lists
 from sureness.lists.policies import ListSizePolicy
 from sureness.metrics.resampling import paired_difference
 from sureness.metrics.utility import Utility, at_sizes, named_utility, utility_at_every_size
-from sureness.numerics.checks import as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +101,6 @@ def compare_policies(
     )
 
 
-_ROWS = 1 << 16  # lists that are judged at a time
-
-
 @dataclass(frozen=True, kw_only=True)
 class AllocationComparison:
     """Held-out utility of an allocation compared with another one, paired by user."""
@@ -116,58 +111,6 @@ class AllocationComparison:
     difference: float  # value - reference
     standard_error: float  # of the difference; NaN for a single user
     p_value: float  # of a two-sided paired t-test; NaN for a single user
-
-
-def evaluate_allocation(
-    sizes: ArrayLike,
-    reference: ArrayLike,
-    hits: ArrayLike,
-    n_relevant: ArrayLike,
-    *,
-    utility: str | Utility = "f1",
-) -> AllocationComparison:
-    """Compare an allocation with another one, such as equal shares, on held-out labels.
-
-    Parameters
-    ----------
-    sizes, reference : array-like of shape (n_users, n_domains) or (n_users,)
-        Two allocations of the same lists.
-    hits : array-like of shape (n_users, n_domains, max_size) or (n_users, max_size)
-        Whether the item at each rank turned out to be relevant.
-    n_relevant : array-like of the shape of `sizes`
-        How many relevant items there were, in the list or not.
-    utility : {"ndcg", "pdcg", "f1", "tp", "dcg"} or Utility
-
-    Returns
-    -------
-    AllocationComparison
-        Means over users of the total over domains.
-
-    Examples
-    --------
-    >>> hits = [[[1, 1, 0], [0, 0, 0]], [[0, 0, 1], [1, 1, 1]]]
-    >>> found = evaluate_allocation([[2, 0], [0, 2]], [[1, 1], [1, 1]], hits, [[2, 0], [1, 3]])
-    >>> round(found.value, 3), round(found.reference, 3), round(found.difference, 3)
-    (0.9, 0.583, 0.317)
-    """
-    found = np.asarray(hits).astype(bool)
-    relevant = np.asarray(n_relevant)
-    if found.ndim not in (2, 3) or 0 in found.shape:
-        raise DataError(
-            f"hits must have shape (n_users, n_domains, max_size) or (n_users, max_size), got {found.shape}"
-        )
-    chosen, others = (
-        _check_shown(values, found.shape, name) for name, values in (("sizes", sizes), ("reference", reference))
-    )
-    if relevant.shape != found.shape[:-1]:
-        raise DataError(f"n_relevant must have the shape {found.shape[:-1]} of the sizes, got {relevant.shape}")
-    worth = np.empty((2, chosen.size))
-    rows, totals = found.reshape(-1, found.shape[-1]), relevant.ravel()
-    for start in range(0, len(rows), _ROWS):
-        part = slice(start, start + _ROWS)
-        values = utility_at_every_size(rows[part], totals[part], utility)
-        worth[:, part] = at_sizes(values, chosen.ravel()[part]), at_sizes(values, others.ravel()[part])
-    return compare_worth(*worth.reshape(2, len(found), -1).sum(axis=2))
 
 
 def compare_worth(own: FloatArray, other: FloatArray) -> AllocationComparison:
@@ -181,12 +124,3 @@ def compare_worth(own: FloatArray, other: FloatArray) -> AllocationComparison:
         standard_error=found.standard_error,
         p_value=found.p_value,
     )
-
-
-def _check_shown(sizes: ArrayLike, shape: tuple[int, ...], name: str) -> IntArray:
-    shown = as_array(sizes, name)
-    if shown.shape != shape[:-1] or shown.dtype.kind not in "iu":
-        raise DataError(f"{name} must be whole numbers of shape {shape[:-1]}, got {shown.dtype} of shape {shown.shape}")
-    if shown.min() < 0 or shown.max() > shape[-1]:
-        raise DataError(f"{name} must lie in 0 to {shape[-1]}, the ranks of hits, got {shown.min()} to {shown.max()}")
-    return shown.astype(np.int64)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from types import FunctionType
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +17,14 @@ from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
-from sureness.numerics.checks import as_array, check_choice, check_probability_rows, check_whole, number_array
-from sureness.numerics.memory import check_memory
-from sureness.numerics.poisson_binomial import Gains, expected_gains, log_odds_shifts, poisson_binomial_pmf
+from sureness.numerics.checks import (
+    as_array,
+    check_memory,
+    check_probability_rows,
+    check_whole,
+    number_array,
+)
+from sureness.numerics.poisson_binomial import Gains, expected_gains, log_odds_shifts
 from sureness.numerics.poisson_binomial import shift_log_odds as shift_log_odds  # part of this module for callers
 
 LONGEST = 1_000_000
@@ -41,8 +45,6 @@ def expected_utility(
     expected_relevant: ArrayLike | None = None,
     lengths: ArrayLike | None = None,
     tail: ArrayLike | None = None,
-    method: Literal["exact", "approximate"] = "exact",
-    terms: int = 2_000,
 ) -> FloatArray:
     """The expected utility of the first k items of each user, for every k up to `max_size`.
 
@@ -60,10 +62,6 @@ def expected_utility(
         Number of valid probabilities in each row; later entries are ignored.
     tail : array-like of shape (n_users, n_powers), optional
         `power_sums` of the candidates that are not listed; an alternative to `expected_relevant`.
-    method : {"exact", "approximate"}
-        "approximate" is the form of the dissertation: S instead of S_r, and at most `terms` relevant items.
-    terms : int
-        The M of the dissertation, for the approximate method.
 
     Returns
     -------
@@ -89,8 +87,6 @@ def expected_utility(
         expected_relevant=expected_relevant,
         lengths=lengths,
         tail=tail,
-        method=method,
-        terms=terms,
     )
     return np.asarray(values)
 
@@ -103,8 +99,6 @@ def expected_utilities(
     expected_relevant: ArrayLike | None = None,
     lengths: ArrayLike | None = None,
     tail: ArrayLike | None = None,
-    method: Literal["exact", "approximate"] = "exact",
-    terms: int = 2_000,
 ) -> FloatArray:
     """Several utilities at once, which takes little longer than one; shape (n_utilities, n_users, max_size).
 
@@ -117,7 +111,6 @@ def expected_utilities(
     <BLANKLINE>
            [[0.9  , 0.95 ]]])
     """
-    check_choice(method, "method", ("exact", "approximate"))
     chosen = tuple(named_utility(utility) for utility in utilities)
     rows, _ = check_probability_rows(probabilities, in_range=lengths is None)
     check_max_size(max_size)
@@ -129,8 +122,6 @@ def expected_utilities(
         f"{counted(max_size, 'size')} of the lists of {counted(len(rows), 'user')}",
     )
     tails = _tails(rows, counts, expected_relevant, tail)
-    if method == "approximate":
-        return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
     gains = _gains(chosen, max_size)
     result = expected_gains(rows, counts, tails, gains)
     if tails.shape[1] > 1 and not _plausible(result, gains.most):
@@ -218,38 +209,6 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
 def check_max_size(max_size: int) -> None:
     """Refuse anything but a whole number from 1 to `LONGEST`."""
     check_whole(max_size, "max_size", 1, LONGEST)
-
-
-def _approximate(
-    rows: FloatArray, lengths: IntArray, tails: FloatArray, utility: Utility, max_size: int, terms: int
-) -> FloatArray:
-    """The form of the dissertation: expected gain times expected inverse scale, as if they were independent."""
-    n_items = min(max_size, rows.shape[1])
-    known = np.where(np.arange(rows.shape[1]) < lengths[:, None], rows, 0.0)
-    last = np.maximum(np.minimum(lengths, max_size), 1)[:, None] - 1
-    at = np.minimum(np.arange(max_size), last)
-    top = known[:, :n_items]
-    worth = np.cumsum(utility.discounts(max_size)[:n_items] * (utility.gain * top - utility.loss * (1 - top)), axis=1)
-    if utility.normaliser == "none" or n_items == 0:
-        return np.take_along_axis(worth, at, axis=1) * (lengths[:, None] > 0) if n_items else np.zeros_like(at * 1.0)
-    pmf = _pmf_with_tails(known, tails, terms)
-    relevant = np.arange(1, pmf.shape[1] + 1)
-    sizes = np.arange(1, n_items + 1)[:, None]
-    inverse = utility.inverse_scale(max_size, len(relevant))
-    scale = inverse[sizes + relevant if utility.normaliser == "mean" else np.minimum(sizes, relevant)]  # (k, m)
-    return np.take_along_axis(worth * (pmf @ scale.T), at, axis=1) * (lengths[:, None] > 0)
-
-
-def _pmf_with_tails(known: FloatArray, tails: FloatArray, terms: int) -> FloatArray:
-    """P(S = 0), ..., P(S = terms - 1), with a Poisson number of relevant items in the tail."""
-    from scipy.stats import poisson
-
-    n_counts = terms if tails.shape[1] else min(terms, known.shape[1] + 1)
-    pmf = poisson_binomial_pmf(known, max_count=n_counts - 1)
-    if not tails.shape[1]:
-        return pmf
-    others = np.asarray(poisson.pmf(np.arange(n_counts), tails[:, :1]))
-    return np.stack([np.convolve(own, other)[:n_counts] for own, other in zip(pmf, others, strict=True)])
 
 
 def _lengths(lengths: ArrayLike | None, rows: FloatArray) -> IntArray:

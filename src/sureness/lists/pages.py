@@ -1,4 +1,4 @@
-"""Pages: slots shared between domains, and trending items where personal lists leave slots free.
+"""Pages: slots shared between domains.
 
 Expected utilities of every list size are as `expected_utility` returns them. They may fall, rise again or be negative;
 a list of 0 items is worth 0.
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
-from sureness.errors import DataError, SettingError
+from sureness.errors import SettingError
 from sureness.lists._allocation_checks import (
     check_finite,
     check_lengths,
@@ -26,8 +26,6 @@ from sureness.lists._allocation_checks import (
 )
 from sureness.lists.ragged import Ragged
 from sureness.metrics.utility import at_sizes
-from sureness.numerics.checks import as_array
-from sureness.numerics.ranking import NOTHING
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,73 +134,6 @@ def equal_shares(
     return np.asarray(sizes + odd, dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Pages:
-    """Pages of personal items followed by trending ones."""
-
-    items: IntArray  # (n_users, slots) -1 if there is nothing left to show
-    personal: BoolArray  # (n_users, slots) whether the item is from the user's own list
-
-    __repr__ = fields_repr
-
-
-def fill_with_trending(
-    items: ArrayLike,
-    sizes: ArrayLike,
-    trending: ArrayLike,
-    slots: int,
-    *,
-    seen: tuple[IntArray, IntArray] | None = None,
-    users: ArrayLike | None = None,
-) -> Pages:
-    """Fill the slots that personal lists leave free with unseen trending items, each at most once.
-
-    Parameters
-    ----------
-    items : array-like of shape (n_users, max_size)
-        Row numbers of each user's own items, best first; -1 if there are no more.
-    sizes : array-like of shape (n_users,)
-        How many of them are shown.
-    trending : array-like of shape (n_trending,)
-        Row numbers of trending items, best first.
-    slots : int
-        How many items a page holds.
-    seen : (starts, values), optional
-        Items that are not shown again, as sparse rows: those of user u are the sorted
-        ``values[starts[u] : starts[u + 1]]``.
-    users : array-like of shape (n_users,), optional
-        The row of `seen` for each list; by default the first rows, in order.
-
-    Returns
-    -------
-    Pages
-
-    Examples
-    --------
-    >>> pages = fill_with_trending([[7, 3, 5], [2, 4, 6]], sizes=[2, 1], trending=[3, 2, 9], slots=4)
-    >>> pages.items
-    array([[ 7,  3,  2,  9],
-           [ 2,  3,  9, -1]])
-    >>> pages.personal.sum(axis=1)
-    array([2, 1])
-    """
-    lists = check_items(items)
-    chosen = check_whole(sizes, "sizes", len(lists), "user")
-    n_slots = int(check_whole(slots, "slots", 1, "page")[0])
-    if len(chosen) and chosen.max() > min(n_slots, lists.shape[1]):
-        raise SettingError(
-            f"sizes must be at most the {counted(n_slots, 'slot')} of a page and the {counted(lists.shape[1], 'item')} "
-            f"of a row, got {chosen.max()}"
-        )
-    popular = check_trending(trending)
-    rows = np.arange(len(lists)) if users is None else check_whole(users, "users", len(lists), "list")
-    starts, values = check_seen(seen, rows)
-    pages = np.empty((len(lists), n_slots), dtype=np.int64)
-    personal = np.empty((len(lists), n_slots), dtype=bool)
-    kernels().fill_pages(lists, chosen, popular, rows, starts, values, pages, personal)
-    return Pages(items=pages, personal=personal)
-
-
 def check_room(lows: IntArray, pages: IntArray) -> None:
     needed = lows.sum(axis=1)
     if np.any(needed > pages):
@@ -211,36 +142,3 @@ def check_room(lows: IntArray, pages: IntArray) -> None:
             f"the minimum sizes of all domains must fit the page, but they need {needed[user]} of "
             f"{counted(pages[user], 'slot')} for user number {user}; lower min_size or add slots"
         )
-
-
-def check_items(items: ArrayLike) -> IntArray:
-    lists = as_array(items, "items")
-    if lists.ndim != 2 or (lists.size and lists.dtype.kind not in "iu"):
-        raise DataError(f"items must be row numbers, one row per user, got {lists.dtype} of shape {lists.shape}")
-    return np.ascontiguousarray(lists, dtype=np.int64)
-
-
-def check_trending(trending: ArrayLike) -> IntArray:
-    popular = as_array(trending, "trending")
-    if popular.ndim != 1 or (popular.size and (popular.dtype.kind not in "iu" or popular.min() < 0)):
-        raise DataError(f"trending must be row numbers of items, got {popular.dtype} of shape {popular.shape}")
-    if len(np.unique(popular)) < len(popular):
-        raise DataError("trending must list every item once, got duplicates; drop the later ones")
-    return np.ascontiguousarray(popular, dtype=np.int64)
-
-
-def check_seen(seen: tuple[IntArray, IntArray] | None, rows: IntArray) -> tuple[IntArray, IntArray]:
-    if seen is None:
-        return np.zeros(int(rows.max(initial=-1)) + 2, dtype=np.int64), NOTHING
-    starts, values = (np.ascontiguousarray(part, dtype=np.int64) for part in seen)
-    n_rows = int(rows.max(initial=-1)) + 1
-    if len(starts) < n_rows + 1 or starts[0] != 0 or starts[-1] != len(values) or np.any(np.diff(starts) < 0):
-        raise DataError(
-            f"the starts of seen must rise from 0 to {len(values):,}, the number of values, and be one more than the "
-            f"users, at least {n_rows + 1:,}; got {len(starts):,}"
-        )
-    inside = np.ones(max(len(values) - 1, 0), dtype=bool)
-    inside[starts[(starts > 0) & (starts < len(values))] - 1] = False  # between two rows
-    if np.any(np.diff(values)[inside] < 0):
-        raise DataError("the values of seen must be sorted within every row; sort them first")
-    return starts, values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -34,8 +34,6 @@ class ListSizePolicy(Configurable, Savable):
 
     min_size: int = 1
     max_size: int = 50
-    method: Literal["exact", "approximate"] = "exact"
-    terms: int = 2_000
 
     def fit(self, lists: Lists) -> Self:
         """Learn from lists with `hits` of the validation period; policies without parameters learn nothing."""
@@ -68,8 +66,6 @@ class ListSizePolicy(Configurable, Savable):
             max_size=longest,
             lengths=np.minimum(lists.lengths, lists.width),
             tail=lists.tail,
-            method=self.method,
-            terms=self.terms,
         )
 
     @abstractmethod
@@ -130,10 +126,6 @@ class ExpectedUtility(ListSizePolicy):
     unsure_below : float
         Users whose best list has at most this expected utility are marked `unsure`. The default of 0 matters only for
         utilities with a loss, such as PDCG, which can be negative.
-    method : {"exact", "approximate"}
-        "approximate" is the form of the dissertation, for comparison.
-    terms : int
-        The M of the dissertation, for the approximate method.
 
     Examples
     --------
@@ -153,15 +145,11 @@ class ExpectedUtility(ListSizePolicy):
         min_size: int = 1,
         max_size: int = 50,
         unsure_below: float = 0.0,
-        method: Literal["exact", "approximate"] = "exact",
-        terms: int = 2_000,
     ) -> None:
         self.utility = utility
         self.min_size = min_size
         self.max_size = max_size
         self.unsure_below = unsure_below
-        self.method = method
-        self.terms = terms
 
     def _sizes(self, lists: Lists) -> IntArray:
         return best_sizes(self.expected(lists), self.min_size)

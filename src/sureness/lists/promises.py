@@ -16,8 +16,7 @@ from sureness.lists.lists import Lists
 from sureness.lists.policies import ListSizePolicy
 from sureness.metrics.intervals import interval
 from sureness.numerics.checks import check_choice
-from sureness.numerics.multiple_tests import holm, promise_p_value
-from sureness.numerics.ratios import ratio_of_sums
+from sureness.numerics.ratios import holm, promise_p_value, ratio_of_sums
 from sureness.tables.id_values import as_series
 
 By = Literal["rank", "probability"]

@@ -26,7 +26,6 @@ from sureness.metrics.gaps import (
     total_gap_bounds,
     weighted_gaps,
 )
-from sureness.numerics.binning import calibration_sums
 from sureness.numerics.checks import check_labels, check_probabilities, check_weight, same_length
 from sureness.numerics.grouping import top_n
 
@@ -110,8 +109,7 @@ def chosen(judged: Judged, mask: BoolArray | IntArray | slice) -> Judged:
 
 def equal_width_sums(judged: Judged, n_bins: int) -> FloatArray:
     """Sums over equally wide bins of [0, 1]; shape (n_bins, 4)."""
-    _check_bins(n_bins)
-    return calibration_sums(judged.probabilities, judged.labels, judged.weight, n_bins)
+    return cell_sums(_equal_width(judged, n_bins), judged.weight)
 
 
 def _equal_width(judged: Judged, n_bins: int) -> Cells:

@@ -15,8 +15,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, IdError, SettingError
-from sureness.numerics.checks import check_labels, same_length
-from sureness.numerics.memory import check_memory
+from sureness.numerics.checks import check_labels, check_memory, same_length
 from sureness.numerics.ranking import members
 from sureness.sources.aligned import Aligned, Seen, fitted_to, seen_of
 from sureness.sources.base import ScoreSource, check_users, id_maps

@@ -5,7 +5,6 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "binning": ["bin_scores", "calibration_sums"],
         "checks": [
             "LARGEST", "check_choice", "check_ids", "check_labels", "check_probabilities", "check_probability_rows",
             "check_propensity", "check_rate", "check_rows", "check_scores", "check_share", "check_weight",
@@ -15,9 +14,9 @@ __getattr__, __dir__, __all__ = lazy_names(
         "histogram": ["ScoreHistogram", "WeightedScores", "require_both_classes"],
         "intensity": ["once_gone", "over_periods", "over_shares"],
         "logistic": ["GaussianPrior", "fit_logistic", "logit", "sigmoid"],
-        "multiple_tests": ["holm"],
         "poisson_binomial": ["Gains", "expected_gains", "log_odds_shifts", "poisson_binomial_pmf", "power_sums"],
         "ranking": ["NOTHING", "draw_absent", "draw_by_ranks", "exact_ranks", "members", "ranks_of", "top_k"],
+        "ratios": ["holm"],
         "small_logistic": ["fit_small_logistics"],
         "threads": ["at_most_threads"],
     },

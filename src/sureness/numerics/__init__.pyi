@@ -1,6 +1,4 @@
 # Written by `make stubs` from the table in __init__.py.
-from sureness.numerics.binning import bin_scores as bin_scores
-from sureness.numerics.binning import calibration_sums as calibration_sums
 from sureness.numerics.checks import LARGEST as LARGEST
 from sureness.numerics.checks import check_choice as check_choice
 from sureness.numerics.checks import check_ids as check_ids
@@ -29,7 +27,6 @@ from sureness.numerics.logistic import GaussianPrior as GaussianPrior
 from sureness.numerics.logistic import fit_logistic as fit_logistic
 from sureness.numerics.logistic import logit as logit
 from sureness.numerics.logistic import sigmoid as sigmoid
-from sureness.numerics.multiple_tests import holm as holm
 from sureness.numerics.poisson_binomial import Gains as Gains
 from sureness.numerics.poisson_binomial import expected_gains as expected_gains
 from sureness.numerics.poisson_binomial import log_odds_shifts as log_odds_shifts
@@ -42,6 +39,7 @@ from sureness.numerics.ranking import exact_ranks as exact_ranks
 from sureness.numerics.ranking import members as members
 from sureness.numerics.ranking import ranks_of as ranks_of
 from sureness.numerics.ranking import top_k as top_k
+from sureness.numerics.ratios import holm as holm
 from sureness.numerics.small_logistic import fit_small_logistics as fit_small_logistics
 from sureness.numerics.threads import at_most_threads as at_most_threads
 
@@ -53,8 +51,6 @@ __all__ = [
     "ScoreHistogram",
     "WeightedScores",
     "at_most_threads",
-    "bin_scores",
-    "calibration_sums",
     "check_choice",
     "check_ids",
     "check_labels",

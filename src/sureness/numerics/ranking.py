@@ -53,9 +53,9 @@ def top_k(
     if _n_ranked <= _FIRST:
         _sort_rows(block, rows, starts, seen, columns, values)
     else:
-        from sureness.numerics import _top_kernels  # loads the compiler
+        from sureness.numerics import _kernels  # loads the compiler
 
-        _top_kernels.top_rows(block, rows, starts, seen, columns, values)
+        _kernels.top_rows(block, rows, starts, seen, columns, values)
     return columns, values
 
 

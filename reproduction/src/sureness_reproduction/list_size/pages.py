@@ -12,12 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sureness as sn
-from sureness.lists import ExpectedUtility, allocate_budget, equal_budget, fill_with_trending
+from sureness.lists import ExpectedUtility, allocate_budget, equal_budget
 from sureness.metrics import at_sizes, n_parameters, utility_at_every_size
 from sureness.numerics import members
 from sureness.sources import fitted_to, id_maps, top_blocks
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
+from sureness_reproduction.list_size.approximate import fill_with_trending
 from sureness_reproduction.list_size.perk import DEFAULT, FORMS, fitted_forms
 from sureness_reproduction.list_size.runs import MAX_SIZE, SETTINGS, base, judged, opened
 from sureness_reproduction.list_size.shared_pages import DomainLists, domain_lists
@@ -39,7 +40,7 @@ def pages_filled(bench: Workbench, *, slots: int, **run: Any) -> Tables:
     lists = recommender.lists(labels=test)
     trending = np.argsort(-seen.item_degree, kind="stable")  # the most popular items of the time before the test
     known = (seen.row_starts, seen.item_rows)
-    pages = fill_with_trending(np.asarray(lists.items), policy.sizes(lists), trending, slots, seen=known)
+    pages = fill_with_trending(np.asarray(lists.items), policy.sizes(lists), trending, slots, known)
     full, relevant = np.asarray(lists.hits), np.asarray(lists.n_relevant)
     found = members(pages.items, lists.users, test.row_starts, test.item_rows) & (pages.items >= 0)
     own, both = (utility_at_every_size(hits, relevant, "f1") for hits in (full, found))

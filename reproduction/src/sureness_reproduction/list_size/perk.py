@@ -16,10 +16,11 @@ import sureness as sn
 from sureness.calibration import SigmoidCalibrator
 from sureness.data import Interactions
 from sureness.lists import ExpectedUtility, Lists, ListSizePolicy
-from sureness.metrics import METRICS, expected_calibration_error
-from sureness.numerics import calibration_sums, once_gone, sigmoid, top_k
+from sureness.metrics import METRICS, Judged, cell_sums, expected_calibration_error
+from sureness.numerics import once_gone, sigmoid, top_k
 from sureness.recommender import ConfidentRecommender, Target
 from sureness.sources import block_scores, fitted_to
+from sureness_reproduction.list_size.approximate import ApproximateUtility
 from sureness_reproduction.list_size.runs import Opened
 from sureness_reproduction.own import is_own, kind_of, load_own
 
@@ -42,7 +43,7 @@ class Form:
             policy: ListSizePolicy = self.own(**{name: given[name] for name in given if name in takes})
             return policy if before is None else policy.fit(before)
         if self.terms is not None:
-            given |= {"method": "approximate", "terms": self.terms}
+            return ApproximateUtility(**given, terms=self.terms)
         return ExpectedUtility(**given)
 
 
@@ -145,7 +146,8 @@ def calibration_of(fitted: Fitted, test: Interactions) -> dict[str, float]:
     relevant = fitted_to(fitted.recommender.source, test, "test").matrix
     for block, p in _probabilities(fitted.recommender):
         candidate, labels = seen[block].toarray() == 0, relevant[block].toarray() > 0
-        sums += calibration_sums(p[candidate], labels[candidate], None, len(sums))
+        judged = Judged(labels[candidate], p[candidate], None)
+        sums += cell_sums(METRICS["ece"].cells(judged, len(sums)), None)
     known = np.arange(lists.width) < lists.lengths[:, None]
     shown = expected_calibration_error(np.asarray(lists.hits)[known], np.asarray(lists.probabilities)[known])
     return {"ece": float(METRICS["ece"].finish(sums)), "ece of the top": float(shown)}

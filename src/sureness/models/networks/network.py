@@ -20,7 +20,7 @@ from sureness.errors import SettingError
 from sureness.models.networks.batches import Batch, Batches, PairBatches, SoftItems
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
-from sureness.numerics.memory import check_memory
+from sureness.numerics.checks import check_memory
 from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.function import TorchSource
 

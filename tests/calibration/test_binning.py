@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from sureness.numerics.binning import bin_scores
+from sureness.calibration.per_user import bin_scores
 
 
 def binned(block, n_bins, seen=()):
