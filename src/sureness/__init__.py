@@ -27,6 +27,8 @@ __getattr__, _, _lazy_names = lazy_names(
             "PlattCalibrator",
             "SegmentCalibrator",
             "choose_calibrator",
+            "prior_correction",
+            "undo_sampling",
         ],
         "data": [
             "IdMap",

@@ -23,6 +23,8 @@ from sureness.calibration import ListCalibrator as ListCalibrator
 from sureness.calibration import PlattCalibrator as PlattCalibrator
 from sureness.calibration import SegmentCalibrator as SegmentCalibrator
 from sureness.calibration import choose_calibrator as choose_calibrator
+from sureness.calibration import prior_correction as prior_correction
+from sureness.calibration import undo_sampling as undo_sampling
 from sureness.data import IdMap as IdMap
 from sureness.data import Interactions as Interactions
 from sureness.data import SimulatorSettings as SimulatorSettings
@@ -93,10 +95,12 @@ __all__ = [
     "hold_out",
     "leave_one_out",
     "load",
+    "prior_correction",
     "register",
     "silent",
     "simulate",
     "source_of",
     "svd_source",
+    "undo_sampling",
     "write_report",
 ]

@@ -15,3 +15,4 @@ Seed = int | np.random.Generator
 
 Estimand = Literal["interaction", "preference"]
 Risk = Literal["naive", "unbiased", "weighted"]
+ScoresAre = Literal["probabilities", "log_odds", "scores"]

@@ -19,7 +19,7 @@ from sureness.jobs.listing import ListOptions
 from tests.cli.parameters import options_of
 from tests.cli.runner import refused, run
 
-SHARED = {"--output", "--json", "--columns", "--format", "--from", "--option", "--seed", "--split"}
+SHARED = {"--output", "--json", "--columns", "--group", "--format", "--from", "--option", "--seed", "--split"}
 """Options that mean the same wherever there is something to write, or a table or a log to read."""
 
 

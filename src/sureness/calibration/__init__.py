@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
         "fields": ["Fields"],
         "horizon": ["Horizon"],
+        "known_sampling": ["prior_correction", "undo_sampling"],
         "list_sample": ["ListSample", "sample_lists"],
         "lists": ["ListCalibrator"],
         "maps": ["Observed", "ProbabilityMap", "Segments", "Who"],

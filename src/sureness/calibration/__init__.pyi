@@ -11,6 +11,8 @@ from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
 from sureness.calibration.fields import Fields as Fields
 from sureness.calibration.horizon import Horizon as Horizon
+from sureness.calibration.known_sampling import prior_correction as prior_correction
+from sureness.calibration.known_sampling import undo_sampling as undo_sampling
 from sureness.calibration.list_sample import ListSample as ListSample
 from sureness.calibration.list_sample import sample_lists as sample_lists
 from sureness.calibration.lists import ListCalibrator as ListCalibrator
@@ -76,5 +78,7 @@ __all__ = [
     "choose_calibrator",
     "cross_validate",
     "make_calibrator",
+    "prior_correction",
     "sample_lists",
+    "undo_sampling",
 ]

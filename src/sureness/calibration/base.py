@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._registry import Family
-from sureness._types import Estimand, FloatArray, Risk
+from sureness._settings import clone
+from sureness._types import Estimand, FloatArray, Risk, ScoresAre
 from sureness._wording import counted
 from sureness.calibration._plain import estimand_of
-from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, log_odds_of
 from sureness.calibration.expressing import Conditional, finite, guarded, logit_tree
-from sureness.calibration.families import TREE, Formula, sigmoid_of
+from sureness.calibration.families import TREE, Column, Formula, Operations, sigmoid_of
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
@@ -24,9 +25,10 @@ from sureness.calibration.usable import Reach, say_masked, usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning, warn
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Node, Reference
+from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference
+from sureness.numerics.checks import check_choice
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
-from sureness.numerics.logistic import logit
+from sureness.numerics.logistic import logit, sigmoid
 from sureness.propensity import check_effective_sample_size
 from sureness.saving.packed import Form, Packed, Parts, kind_of, real, reals
 
@@ -61,6 +63,11 @@ class Calibrator(ProbabilityMap):
     saved_as: ClassVar[Form] = "json"
 
     risk: Risk | None = None
+    scores_are: ScoresAre | None = "scores"
+    """What the scores are; families whose form depends on it have it as a setting."""
+    scores_are_: Literal["probabilities", "scores"] = "scores"
+    """What they were taken for; a map of probabilities is fitted on their log-odds."""
+    _risk: float  # of the last fit, where two are compared
     _wrong_way: bool = False  # whether the scores of the last fit rank the wrong way, which is said then
 
     def fit(
@@ -71,6 +78,7 @@ class Calibrator(ProbabilityMap):
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
         users: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Learn the map.
 
@@ -87,13 +95,21 @@ class Calibrator(ProbabilityMap):
             was seen, give ``sample_weight=1 / propensity`` instead.
         users : array-like of shape (n_pairs,), optional
             Needed only by calibrators that look at each user's top items.
+        groups : array-like of shape (n_pairs,), optional
+            The same for queries or sessions.
 
         Returns
         -------
         self
         """
+        if groups is not None and users is not None:
+            raise SettingError("users are one kind of groups; give users= or groups=, not both")
+        users = users if groups is None else groups
         if isinstance(scores, ScoreHistogram):
             _refuse_extra(labels, sample_weight, propensity, users)
+            if self.scores_are == "probabilities":
+                raise SettingError("a histogram keeps scores, not their log-odds; count log-odds, or fit on the pairs")
+            self.scores_are_ = "scores"
             return self._learn(scores.points(), scores.estimand, Horizon())._corrected(UNCHANGED)._said_if_constant()
         if isinstance(scores, CalibrationSet):
             _refuse_extra(labels, sample_weight, propensity, users)
@@ -106,15 +122,51 @@ class Calibrator(ProbabilityMap):
 
     def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
         """`fit` for a calibration set; a known correction of level and slope replaces that of the set."""
+        if self.scores_are is not None:
+            check_choice(self.scores_are, "scores_are", get_args(ScoresAre))
+        self.scores_are_ = "probabilities" if self.scores_are == "probabilities" else "scores"
+        points = self._fit_form(data, level)
+        if self.scores_are is None and points.minimum >= 0 and points.maximum <= 1 and not points.masked:
+            self._or_probabilities(data, level, points.n_pairs)
+        return self
+
+    def _or_probabilities(self, data: CalibrationSet, level: Level | None, n_pairs: int) -> None:
+        """Take scores between 0 and 1 for what explains the labels better, and say for what."""
+        other, own = clone(self), self._risk
+        other.scores_are_ = "probabilities"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SurenessWarning)  # said already
+            other._fit_form(data, level)
+        if other._risk < own * (1 - 1e-12):
+            vars(self).update(vars(other))
+        taken, instead = self.scores_are_, "scores" if self.scores_are_ == "probabilities" else "probabilities"
+        low, high = sorted([own, other._risk])
+        warn(
+            f"all {n_pairs:,} scores lie between 0 and 1 and are taken for {taken}, which explains the labels better "
+            f"than {instead} (log loss {low:.5f} against {high:.5f}); give scores_are={taken!r} to say so yourself"
+        )
+
+    def _fit_form(self, data: CalibrationSet, level: Level | None) -> WeightedScores:
+        """`fit_set` on scores or on log-odds, whichever `scores_are_` says."""
+        data = data.as_log_odds() if self.scores_are_ == "probabilities" else data
         risk = data.resolve_risk(self.risk)
         points = data.points(risk, exact_pairs=self.exact_pairs)
         if risk != "naive":
             check_effective_sample_size(points.effective_positives, points.n_positive)
         estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand
         self._learn(points, estimand, data.horizon)
+        if self.scores_are is None:
+            self._risk = self._mean_risk(points)
         if level is None and data.anchor is not None:
-            return self._anchored(usable_pairs(data.anchor))
-        return self._corrected(self._level(points, data) if level is None else level)
+            self._anchored(usable_pairs(data.anchor))
+        else:
+            self._corrected(self._level(points, data) if level is None else level)
+        return points
+
+    def _mean_risk(self, points: WeightedScores) -> float:
+        scores, weight, target_scores, target = points.quadrature()
+        total = weight @ np.logaddexp(0.0, self._log_odds(scores)) - target @ self._log_odds(target_scores)
+        return float(total / weight.sum())
 
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from all candidates."""
@@ -126,6 +178,8 @@ class Calibrator(ProbabilityMap):
         return self.fit_set(sample.pairs(observed))
 
     def reach(self) -> Reach | None:
+        if self.scores_are_ == "probabilities":
+            return None  # they have no outside
         return Reach(*self.score_range_, self.n_pairs_)
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
@@ -144,17 +198,23 @@ class Calibrator(ProbabilityMap):
             about={
                 "estimand": self.estimand_, "horizon": self.horizon_.plain(), "pairs": self.n_pairs_,
                 "scores": list(self.score_range_),
+                **({} if self.scores_are_ == "scores" else {"scores_are": self.scores_are_}),
             },
         )  # fmt: skip
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        calibrator = cls(**packed.settings)
+        settings: dict[str, Any] = {**packed.settings}
+        if settings.get("scores_are") == "unbounded":  # as files of version 0.1 call scores
+            settings["scores_are"] = "scores"
+        calibrator = cls(**settings)
         if "estimand" in packed.about:
             calibrator._restore(dict(packed.state))
             about: Mapping[str, Any] = packed.about
             low, high = reals(about["scores"], n=2).tolist()
             n_pairs = int(real(about["pairs"]))
+            if "probabilities" in (about.get("scores_are"), settings.get("scores_are")):
+                calibrator.scores_are_ = "probabilities"
             calibrator._learned(estimand_of(about), Horizon.of(about["horizon"]), n_pairs, (low, high))
         return calibrator
 
@@ -226,11 +286,30 @@ class Calibrator(ProbabilityMap):
         self, score: Reference, formula: Callable[[Node], Node], probability: Callable[[FloatArray], FloatArray]
     ) -> Node:
         """A formula of scores that the map takes; nothing for others."""
+        if self.scores_are_ == "probabilities":
+            return self.where_taken(score, formula(score))
         return guarded(score, formula, probability)
 
     def where_taken(self, score: Reference, value: Node) -> Node:
         """A value where the map takes the score, nothing elsewhere."""
-        return finite(score, value)
+        if self.scores_are_ == "scores":
+            return finite(score, value)
+        return Case((
+            (Is(score, "no number"), None),
+            (Compare("<", score, Number(0.0)), None),
+            (Compare("<=", score, Number(1.0)), value),
+        ))  # fmt: skip
+
+    def _in_form(self, formula: Formula) -> Formula:
+        """A formula of what the map was fitted on as one of the scores."""
+        if self.scores_are_ == "scores":
+            return formula
+
+        def of_probabilities(scores: Column, operations: Operations) -> Column:
+            inside = operations.clip(scores, CERTAIN, 1 - CERTAIN)
+            return formula(operations.log(inside) - operations.log(1.0 - inside), operations)
+
+        return of_probabilities
 
     def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
         if points.masked:
@@ -240,18 +319,18 @@ class Calibrator(ProbabilityMap):
         self._fit_points(points)
         self._wrong_way = self.monotone_by_design and _ranks_the_wrong_way(points)
         if self._wrong_way:
-            warnings.warn(
+            warn(
                 "the scores rank the wrong way: positives have lower scores than other pairs, which a map that rises "
                 "with the score cannot follow; if they are distances or losses, give -scores, and if each user's "
-                "scores have a scale of their own, use ListCalibrator",
-                SurenessWarning,
-                stacklevel=4,
+                "scores have a scale of their own, use ListCalibrator"
             )
-        return self._learned(estimand, horizon, points.n_pairs, (points.minimum, points.maximum))
+        ends = np.array([points.minimum, points.maximum])
+        low, high = (sigmoid(ends) if self.scores_are_ == "probabilities" else ends).tolist()
+        return self._learned(estimand, horizon, points.n_pairs, (low, high))
 
     def _said_if_constant(self) -> Self:
         """Say that nothing was learned from the scores, where all of them get one probability."""
-        lowest, highest = self.score_range_  # in the form that the map was fitted on
+        lowest, highest = self._as_fitted(np.array(self.score_range_))
         if not self.monotone_by_design or self._wrong_way or lowest == highest:  # the wrong way is said already
             return self
         everywhere, at_most = self._probability(np.array([lowest, highest]))
@@ -284,7 +363,7 @@ class Calibrator(ProbabilityMap):
 
     def _as_fitted(self, scores: FloatArray) -> FloatArray:
         """Scores in the form that the map was fitted on."""
-        return scores
+        return log_odds_of(scores) if self.scores_are_ == "probabilities" else scores
 
     def _corrected(self, level: Level) -> Self:
         self.applied_level_: Level = level

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sureness._types import FloatArray, Risk
+from sureness._types import FloatArray, Risk, ScoresAre
 from sureness._wording import counted
 from sureness.calibration import families
 from sureness.calibration.base import Calibrator
-from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, log_odds_of
 from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange
 from sureness.calibration.level import Combination, Level, combine
-from sureness.calibration.usable import Reach
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
-from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference
-from sureness.numerics.checks import check_choice
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, in_blocks, sigmoid
 from sureness.saving.packed import reals
@@ -38,9 +33,10 @@ class ParametricCalibrator(Calibrator):
     family: ClassVar[MonotoneFamily]
     converged_: bool = True
 
-    def __init__(self, *, monotone: bool = True, risk: Risk | None = None) -> None:
+    def __init__(self, *, monotone: bool = True, risk: Risk | None = None, scores_are: ScoresAre | None = None) -> None:
         self.monotone = monotone
         self.risk = risk
+        self.scores_are = scores_are
 
     @property
     def natural_parameters_(self) -> dict[str, float]:
@@ -49,7 +45,7 @@ class ParametricCalibrator(Calibrator):
         return self.family.natural(self.intercept_, self.coef_, self.fitted_range_)
 
     def _log_odds_formula(self) -> Formula | None:
-        return self._logit_of
+        return self._in_form(self._logit_of)
 
     def _fit_points(self, points: WeightedScores) -> None:
         self.fitted_range_ = self.range_of(points.minimum, points.maximum)
@@ -157,6 +153,9 @@ class TemperatureCalibrator(ParametricCalibrator):
         Keep the ranking. False gives the unconstrained fit, for study.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
 
     Examples
     --------
@@ -180,6 +179,9 @@ class PlattCalibrator(ParametricCalibrator):
         Keep the ranking. False gives the unconstrained fit, for study.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
 
     Examples
     --------
@@ -196,14 +198,17 @@ class PlattCalibrator(ParametricCalibrator):
 class BetaCalibrator(ParametricCalibrator):
     """Beta-distributed scores in each class: ``p = sigmoid(a ln q - b ln(1 - q) + c)``.
 
+    Scores that are no probabilities q become ``q = sigmoid(score)``.
+
     Parameters
     ----------
     monotone : bool, default=True
         Keep the ranking. False gives the unconstrained fit, for study.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
-    scores_are : {"unbounded", "probabilities"}
-        Unbounded scores become q = sigmoid(score) first; probabilities are q themselves.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
 
     Examples
     --------
@@ -213,56 +218,6 @@ class BetaCalibrator(ParametricCalibrator):
     """
 
     family = families.BETA
-
-    def __init__(
-        self,
-        *,
-        monotone: bool = True,
-        risk: Risk | None = None,
-        scores_are: Literal["unbounded", "probabilities"] = "unbounded",
-    ) -> None:
-        super().__init__(monotone=monotone, risk=risk)
-        self.scores_are = scores_are
-
-    def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
-        """`fit` for a calibration set; probabilities are turned into log-odds first."""
-        check_choice(self.scores_are, "scores_are", ("unbounded", "probabilities"))
-        if self.scores_are == "probabilities":
-            data = data.as_log_odds()
-        return super().fit_set(data, level=level)
-
-    def reach(self) -> Reach | None:
-        return super().reach() if self.scores_are == "unbounded" else None  # probabilities have no outside
-
-    def _as_fitted(self, scores: FloatArray) -> FloatArray:
-        return log_odds_of(scores) if self.scores_are == "probabilities" else scores
-
-    def _log_odds_formula(self) -> Formula | None:
-        if self.scores_are == "unbounded":
-            return super()._log_odds_formula()
-
-        def of_probabilities(scores: Any, operations: Operations) -> Any:
-            inside = operations.clip(scores, CERTAIN, 1 - CERTAIN)
-            log_odds = operations.log(inside) - operations.log(1.0 - inside)
-            return self._logit_of(log_odds, operations)
-
-        return of_probabilities
-
-    def _where_defined(
-        self, score: Reference, formula: Callable[[Node], Node], probability: Callable[[FloatArray], FloatArray]
-    ) -> Node:
-        if self.scores_are == "unbounded":
-            return super()._where_defined(score, formula, probability)
-        return self.where_taken(score, formula(score))
-
-    def where_taken(self, score: Reference, value: Node) -> Node:
-        if self.scores_are == "unbounded":
-            return super().where_taken(score, value)
-        return Case((
-            (Is(score, "no number"), None),
-            (Compare("<", score, Number(0.0)), None),
-            (Compare("<=", score, Number(1.0)), value),
-        ))  # fmt: skip
 
 
 class GaussianCalibrator(ParametricCalibrator):
@@ -277,6 +232,9 @@ class GaussianCalibrator(ParametricCalibrator):
         Keep the ranking. False gives the unconstrained fit, for study.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
 
     Examples
     --------
@@ -300,6 +258,9 @@ class GammaCalibrator(ParametricCalibrator):
         Keep the ranking. False gives the unconstrained fit, for study.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
     shift : float
         How far from zero the smallest score is put, as a share of the range of the scores.
 
@@ -313,8 +274,15 @@ class GammaCalibrator(ParametricCalibrator):
 
     family = families.GAMMA
 
-    def __init__(self, *, monotone: bool = True, risk: Risk | None = None, shift: float = 0.01) -> None:
-        super().__init__(monotone=monotone, risk=risk)
+    def __init__(
+        self,
+        *,
+        monotone: bool = True,
+        risk: Risk | None = None,
+        scores_are: ScoresAre | None = None,
+        shift: float = 0.01,
+    ) -> None:
+        super().__init__(monotone=monotone, risk=risk, scores_are=scores_are)
         self.shift = shift
 
     def range_of(self, low: float, high: float) -> ScoreRange:
@@ -332,6 +300,9 @@ class ManmathaCalibrator(ParametricCalibrator):
         Keep the ranking. False gives the unconstrained fit, for study.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
 
     Examples
     --------
@@ -355,6 +326,9 @@ class KanoulasCalibrator(GammaCalibrator):
         Keep the ranking. False gives the unconstrained fit, for study.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
     shift : float
         How far from zero the smallest score is put, as a share of the range of the scores.
 

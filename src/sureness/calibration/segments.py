@@ -185,6 +185,14 @@ class SegmentCalibrator(ProbabilityMap):
         self.level_ = _level(data, self.global_, scores, weight, log_odds)
         return self._learned()
 
+    @classmethod
+    def of_effects(cls, base: Calibrator, effects: FieldEffects) -> Self:
+        """A map with known effects of fields beside a global map."""
+        calibrator = cls(clone(base))
+        calibrator.global_ = calibrator._base = base
+        calibrator.effects_, calibrator.level_ = effects, UNCHANGED
+        return calibrator._learned()
+
     def _coded(self, columns: Columns, pairs: ScoredPairs, kept: IntArray | None) -> tuple[Coding, list[IntArray]]:
         """The fields of pairs, and the codes of those that are kept."""
         self._check_settings(columns)

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sureness._types import FloatArray, Risk
+from sureness._settings import clone
+from sureness._types import FloatArray, Risk, ScoresAre
 from sureness.calibration._plain import compression_of, curve_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.families import Formula, Operations
@@ -42,6 +43,9 @@ class ShapeCalibrator(Calibrator):
     ----------
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"probabilities", "log_odds", "scores"}, optional
+        The map is fitted on the log-odds of probabilities. By default scores that all lie between 0 and 1 are taken for
+        what explains the labels better, with a warning.
 
     Attributes
     ----------
@@ -68,8 +72,9 @@ class ShapeCalibrator(Calibrator):
     compression_: Compression | None
     curve_: Curve
 
-    def __init__(self, *, risk: Risk | None = None) -> None:
+    def __init__(self, *, risk: Risk | None = None, scores_are: ScoresAre | None = None) -> None:
         self.risk = risk
+        self.scores_are = scores_are
 
     def _fit_points(self, points: WeightedScores) -> None:
         scores, weight, target_scores, target = points.quadrature()
@@ -93,13 +98,15 @@ class ShapeCalibrator(Calibrator):
         level, stretch = level[every] + stretch[every] * self.intercept_, stretch[every]
         there = target > 0
         data = _Data(
-            self._compressed(score), weight, self._compressed(target_score[there] / target[there]), target[there],
+            self._compressed(self._as_fitted(score)), weight,
+            self._compressed(self._as_fitted(target_score[there] / target[there])), target[there],
             level, stretch, stretch[there],
         )  # fmt: skip
         knots, slopes = self.curve_.knots, self.curve_.slopes
         rise = float(slopes @ np.diff(knots) / (knots[-1] - knots[0]))
         theta = _fit_slopes(data, knots, rise, 1.0)
-        refined = type(self)(risk=self.risk)
+        refined = clone(self)
+        refined.scores_are_ = self.scores_are_
         refined.intercept_, refined.compression_ = self.intercept_, self.compression_
         refined.curve_ = Curve(knots, theta[1:])  # the effects of fields take over the level
         return refined._learned(self.estimand_, self.horizon_, self.n_pairs_, self.score_range_)
@@ -116,7 +123,7 @@ class ShapeCalibrator(Calibrator):
         return in_blocks(scores, lambda part: sigmoid(self.intercept_ + self.curve_.values(self._compressed(part))))
 
     def _log_odds_formula(self) -> Formula | None:
-        return self._log_odds_of
+        return self._in_form(self._log_odds_of)
 
     def _log_odds_of(self, scores: Any, operations: Operations) -> Any:
         """The formula for trees: one straight piece for each stretch between knots."""

@@ -47,13 +47,15 @@ class Spread:
 def columns(*agreed: str) -> Spread:
     """The options --columns, for these agreed names, and --format, for how text files are written."""
     text = Gathered(_OF_TEXT, "How text is written, such as separator=;,decimal=comma, also CSV that is made: {all}.")
-    return Spread((*agreed, *_OF_TEXT), "Tables", gathered={**names(*agreed).gathered, "--format": text})
+    own = names(*agreed)
+    return Spread((*own.only, *_OF_TEXT), "Tables", gathered={**own.gathered, "--format": text})
 
 
 def names(*agreed: str) -> Spread:
-    """The option --columns, for these agreed names."""
+    """The option --columns, for these agreed names, and --group for the users, queries or sessions of candidates."""
     own = Gathered(agreed, "Columns with other names, such as {0}=mine: {all}.")
-    return Spread(agreed, "Tables", gathered={"--columns": own})
+    has_groups = "user_id" in agreed and not {"score", "probability"}.isdisjoint(agreed)
+    return Spread((*agreed, "group") if has_groups else agreed, "Tables", gathered={"--columns": own})
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def _rate(text: str | float) -> float | None:
 
 
 _OTHERS = Gathered(
-    ("risk", "estimand", "by", "relative_propensity", "popularity_propensity"),
+    ("risk", "scores_are", "estimand", "by", "relative_propensity", "popularity_propensity"),
     "Less common settings, such as risk=naive: {all}.",
 )
 _OPTIONS = Spread(

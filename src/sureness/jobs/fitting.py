@@ -14,10 +14,11 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._registry import find, names
 from sureness._settings import written
-from sureness._types import Estimand, Risk
+from sureness._types import Estimand, Risk, ScoresAre
 from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.choosing import Judgeable, choose_calibrator, cross_validate
+from sureness.calibration.known_sampling import prior_correction
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
@@ -30,6 +31,7 @@ from sureness.jobs.inputs import counter, is_saved, labelled_run, n_candidates, 
 from sureness.jobs.options import OneOf, plain
 from sureness.jobs.outputs import check_outputs
 from sureness.metrics.intervals import Interval
+from sureness.numerics.checks import check_probabilities
 from sureness.propensity import PopularityPropensity
 from sureness.saving.packed import JSON, Form
 from sureness.tables.columns import Columns
@@ -57,6 +59,9 @@ class FitOptions:
         OneOf(("calibrator",), others=("auto", *OF_CANDIDATES)),
     ] = "gaussian"
     risk: Annotated[Risk | None, "What to minimise; by default what the data allow."] = None
+    scores_are: Annotated[
+        ScoresAre | None, "What the scores are; by default what explains the labels better, for scores from 0 to 1."
+    ] = None
     estimand: Annotated[Estimand | None, "What the probability is of; preference if there are propensities."] = None
     held_out_share: Annotated[float, "Share of the positives that is labelled 1."] = 1.0
     training_pairs: Annotated[
@@ -93,7 +98,7 @@ class FitOptions:
 
     def unfitted(self, method: str) -> Calibrator:
         """The calibrator of a method, with these settings."""
-        calibrator = make_calibrator(method, risk=self.risk)
+        calibrator = make_calibrator(method, risk=self.risk, scores_are=self.scores_are)
         return calibrator if self.top_n is None else TopNCalibrator(calibrator, n=self.top_n)
 
 
@@ -177,6 +182,9 @@ def fit(
 ) -> FitResult:
     r"""Fit a calibrator to a table of scores and labels, or to all candidates of a run.
 
+    A table of probabilities without labels is corrected by what is known: a base rate, or a sampling rate, which is the
+    share of negatives that the model was trained on.
+
     A file is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on users
     it was not fitted on. The method ``lists`` holds the pairs in memory; it needs the column user_id, which may hold
     queries or sessions, and reads the column ``history`` if there is one, the number of the user's items in the
@@ -208,6 +216,8 @@ def fit(
     form: Form = find("map", options.method).saved_as if options.method in OF_CANDIDATES else "json"
     check_outputs([(target, form)], [place, options.anchor, options.held_out, *options.seen])
     by_log = is_saved(place) or options.held_out is not None
+    if not by_log and _is_known(options) and "label" not in scan_table(place, columns).collect_schema().names():
+        return _fit_without_labels(place, options, columns, target)
     if options.method in PER_USER or (options.method == LISTS and by_log):
         return _fit_candidates(place, options, columns, target, progress)
     if options.method == LISTS:
@@ -247,6 +257,30 @@ def _check_segments(options: FitOptions, columns: Columns) -> None:
         )
     if (columns.segment is not None or options.fields) and options.method in ("auto", *PER_USER):
         raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
+
+
+def _is_known(options: FitOptions) -> bool:
+    """Whether the level of probabilities is known without labels."""
+    return options.base_rate is not None or (options.sampling_rate or 1.0) < 1.0
+
+
+def _fit_without_labels(path: Place, options: FitOptions, columns: Columns, output: Path | None) -> FitResult:
+    """A correction of probabilities by a known base rate, or by the share of negatives that a model was trained on."""
+    columns = recognised(path, columns, "score")
+    with readable(path):
+        frame = scan_table(path, columns.only("score"), numbers=NUMBERS)
+        require_columns(frame, ["score"], path)
+        given = check_probabilities(
+            frame.select("score").collect()["score"].to_numpy(), "scores of a table without labels"
+        )
+    fitted: Calibrator
+    if options.base_rate is not None:
+        fitted = prior_correction(given, base_rate=options.base_rate)
+    else:
+        fitted = prior_correction(kept=options.sampling_rate or 1.0)
+    if output is not None:
+        fitted.save(output)
+    return FitResult(data=path, output=output, calibrator=fitted, n_pairs=len(given), out_of_fold=None)
 
 
 def _fit_candidates(

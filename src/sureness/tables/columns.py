@@ -71,7 +71,16 @@ class TextFormat:
 
 
 _KNOWN_AS = {
-    "user_id": ("user", "userid", "uid"),  # LensKit, MovieLens and Surprise, predictions of Surprise
+    "user_id": (
+        "user",
+        "userid",
+        "uid",  # LensKit, MovieLens and Surprise, predictions of Surprise
+        "query_id",
+        "queryid",
+        "qid",
+        "group_id",
+        "session_id",  # rankers
+    ),
     "item_id": ("item", "itemid", "movieid", "iid"),
     "rating": ("r_ui",),  # Surprise
     "time": ("timestamp", "datetime"),  # LensKit and MovieLens, RecTools
@@ -92,6 +101,8 @@ class Columns(TextFormat):
     {'user_id': 'customer', 'score': 'logit'}
     >>> columns.only("user_id", "item_id")
     Columns(user_id='customer')
+    >>> Columns(group="query_id")
+    Columns(user_id='query_id')
     >>> Columns(score="punkte", separator="semicolon", decimal="comma")
     Columns(score='punkte', separator='semicolon', decimal='comma')
     """
@@ -108,6 +119,17 @@ class Columns(TextFormat):
     domain: str = "domain"
     segment: str | None = None
     cost: str = "cost"
+    group: Annotated[str | None, "Column of the groups: users, queries or sessions; the same as user_id."] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.group is not None:
+            if self.user_id not in ("user_id", self.group):
+                raise SettingError(
+                    f"group and user_id are one column, got {self.group!r} and {self.user_id!r}; give one of them"
+                )
+            object.__setattr__(self, "user_id", self.group)
+            object.__setattr__(self, "group", None)
 
     def __repr__(self) -> str:
         given = {**self.renamed(), **self._written()}

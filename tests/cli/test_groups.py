@@ -1,0 +1,70 @@
+"""Groups that are queries, and tables without labels, on the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import sureness as sn
+from tests.cli.runner import run, succeed
+
+
+@pytest.fixture
+def ranked(tmp_path):
+    rng = np.random.default_rng(0)
+    topic = np.repeat(np.arange(200), 20)
+    scores = rng.normal(size=4_000) * (1 + topic % 3)
+    labels = (rng.random(4_000) < 1 / (1 + np.exp(2 - scores / (1 + topic % 3)))).astype(int)
+    pl.DataFrame({"topic": topic, "doc": np.arange(4_000), "score": scores, "label": labels}).write_parquet(
+        tmp_path / "ranked.parquet"
+    )
+    return tmp_path
+
+
+def test_a_group_is_the_users_column_at_every_command_that_reads_one(ranked):
+    succeed("fit", "ranked.parquet", "--method", "lists", "--group", "topic", "-o", "by_group.json", cwd=ranked)
+    succeed("fit", "ranked.parquet", "--method", "lists", "--columns", "user_id=topic", "-o", "same.json", cwd=ranked)
+    assert (ranked / "by_group.json").read_text() == (ranked / "same.json").read_text()
+    succeed("apply", "by_group.json", "ranked.parquet", "--group", "topic", "-o", "new.parquet", cwd=ranked)
+    table = pl.read_parquet(ranked / "new.parquet")
+    expected = sn.load(ranked / "by_group.json").probability(table["score"], groups=table["topic"])
+    assert_allclose(table["probability"], expected)
+    query = run("sql", "by_group.json", "--dialect", "duckdb", "--table", "r", "--group", "topic", cwd=ranked)
+    assert '"topic"' in query.stdout
+
+
+def test_a_query_id_is_recognised_and_said(ranked):
+    pl.read_parquet(ranked / "ranked.parquet").rename({"topic": "qid"}).write_parquet(ranked / "trec.parquet")
+    done = run("fit", "trec.parquet", "--method", "lists", cwd=ranked)
+    assert done.returncode == 0
+    assert "'qid' as user_id" in done.stderr
+
+
+def test_group_and_user_id_are_one_column(ranked):
+    done = run("fit", "ranked.parquet", "--group", "topic", "--columns", "user_id=doc", cwd=ranked)
+    assert done.returncode == 1
+    assert "are one column, got" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("known", "correction"),
+    [
+        (("--sampling-rate", "0.1"), lambda q: sn.prior_correction(kept=0.1)),
+        (("--base-rate", "0.05"), lambda q: sn.prior_correction(q, base_rate=0.05)),
+    ],
+    ids=["kept", "base rate"],
+)
+def test_probabilities_without_labels_are_corrected_by_what_is_known(tmp_path, known, correction):
+    q = np.linspace(0.01, 0.9, 40)
+    pl.DataFrame({"score": q}).write_csv(tmp_path / "clicks.csv")
+    succeed("fit", "clicks.csv", *known, "-o", "map.json", cwd=tmp_path)
+    assert_allclose(sn.load(tmp_path / "map.json").probability(q), correction(q).probability(q), rtol=1e-9)
+
+
+def test_scores_without_labels_are_no_probabilities(tmp_path):
+    pl.DataFrame({"score": [0.2, 3.0]}).write_csv(tmp_path / "scores.csv")
+    done = run("fit", "scores.csv", "--base-rate", "0.1", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "scores of a table without labels must lie in [0, 1], got 0.2 to 3" in done.stderr
