@@ -10,9 +10,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
-from sureness.calibration.effect_terms import Term
 from sureness.calibration.families import ScoreRange
-from sureness.calibration.field_effects import Coding, FieldEffects
+from sureness.calibration.field_effects import Coding, FieldEffects, Term
 from sureness.calibration.fields import UNNAMED, Field
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import Level, level_for_base_rate
