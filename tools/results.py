@@ -1,8 +1,9 @@
 """Write the results of the reproduction into the pages of docs/measured, from its committed CSV files.
 
 `python tools/results.py` fills what stands between `<!-- study NAME -->` and `<!-- end -->` with the tables of a study,
-between `<!-- study NAME key=value -->` and `<!-- end -->` with the part of them that has these values, and between
-`<!-- claims -->` and `<!-- end -->` with the table of what the dissertation claims and what was found.
+between `<!-- study NAME key=value -->` and `<!-- end -->` with the part of them that has these values, between
+`<!-- claims -->` and `<!-- end -->` with the table of what the dissertation claims and what was found, and between
+`<!-- items -->` and `<!-- end -->` with the list of all its items.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import polars as pl
 
 from sureness_reproduction.claims import RESULTS, claims_table, committed
 from sureness_reproduction.declarations import find_studies
+from sureness_reproduction.items import counts, items_table
 from sureness_reproduction.pages import lines_of, not_run
 from sureness_reproduction.pages import markdown as table_lines
 from sureness_reproduction.results import matches, read_csv
 
 FOLDER = Path(__file__).parents[1] / "docs" / "measured"
-MARKED = re.compile(r"^<!-- (claims|study \S+(?: \S+=[^=]+)*) -->$.*?^<!-- end -->$", flags=re.MULTILINE | re.DOTALL)
+MARKED = re.compile(
+    r"^<!-- (claims|items|study \S+(?: \S+=[^=]+)*) -->$.*?^<!-- end -->$", flags=re.MULTILINE | re.DOTALL
+)
 LONG = 50  # lines
 
 
@@ -29,9 +33,17 @@ def pages() -> dict[Path, str]:
 
 
 def _filled(found: re.Match[str]) -> str:
-    _, name, where = re.fullmatch(r"(claims|study (\S+)((?: \S+=[^=]+)*))", found[1]).groups()  # type: ignore[union-attr]
-    lines = table_lines(claims_table()) if name is None else _tables(name, where)
+    _, name, where = re.fullmatch(r"(claims|items|study (\S+)((?: \S+=[^=]+)*))", found[1]).groups()  # type: ignore[union-attr]
+    whole = {"claims": lambda: table_lines(claims_table()), "items": _items}
+    lines = whole[found[1]]() if name is None else _tables(name, where)
     return "\n".join([f"<!-- {found[1]} -->", "", "\n".join(lines).strip(), "", "<!-- end -->"])
+
+
+def _items() -> list[str]:
+    """How many items are done, and the list of them, opened by a click."""
+    table = items_table()
+    told = [counts(table), "", "<details markdown>", "<summary>All items</summary>", ""]
+    return [*told, *table_lines(table), "", "</details>"]
 
 
 def _tables(name: str, where: str) -> list[str]:

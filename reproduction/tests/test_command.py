@@ -4,6 +4,7 @@ import json
 import sys
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,10 +12,11 @@ from numpy.testing import assert_allclose
 
 from reproduction.tests.small import KNOWN, SmallShelf
 from sureness.cli import main
-from sureness_reproduction import claims, command, declarations
+from sureness_reproduction import claims, command, declarations, items
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.claims import DECLARED, ELSEWHERE, IN_SETTING, claims_table, computed
-from sureness_reproduction.declarations import find_studies, studies
+from sureness_reproduction.declarations import DRAWINGS, find_studies, studies
+from sureness_reproduction.items import LISTED
 from sureness_reproduction.pages import NONE, PUBLISHED, published, run_studies
 from sureness_reproduction.study import Asked
 
@@ -197,6 +199,40 @@ def test_finished_cells_go_before_committed_results(run, monkeypatch, tmp_path):
     assert claims_table(partial(computed, store))[IN_SETTING].to_list() == ["no: 0 of 1"]
     run_studies([KNOWN], Asked("full"), store, tmp_path)
     assert claims_table(partial(computed, store))[ELSEWHERE].to_list() == ["yes: 2 of 2"]
+
+
+PLACES = [place.partition(" | ")[0] for answered in LISTED.values() for place in answered.values()]
+
+
+def test_every_claim_table_and_figure_is_among_the_items():
+    listed = {place.removeprefix("claim ") for place in PLACES if place.startswith("claim ")}
+    assert {claim["claim"] for claim in DECLARED} == listed
+    names = " ".join(f"{kind} {item}" for kind, answered in LISTED.items() for item in answered)
+    numbers = {number for each in studies() for number in each.tables_and_figures} | set(DRAWINGS)
+    assert [number for number in numbers if number.replace("-", " ") not in names] == []
+
+
+def test_items_name_studies_and_tests_that_there_are():
+    for kind, _, rest in (place.partition(" ") for place in PLACES):
+        assert kind in ("test", "study", "claim", "cannot")
+        if kind == "study":
+            (study,) = find_studies([rest.split()[0]])
+            keys = [each.split("=") for each in rest.split()[1:]]
+            assert all(value in study.known(key) for key, value in keys if key in ("data", "model"))
+        if kind == "test":
+            assert (Path(__file__).parents[2] / rest).exists(), rest
+
+
+def test_an_item_is_done_where_its_rows_are_committed(tmp_path, monkeypatch):
+    monkeypatch.setattr(items, "RESULTS", tmp_path)
+    monkeypatch.setattr(items, "LISTED", {"x": {"a": "study nll method=platt | b", "c": "study nll", "d": "cannot e"}})
+    states = items.items_table()["state"].to_list()
+    assert states == ["not run", "not run", "cannot be had"]
+    pl.DataFrame({"method": ["beta"], "value": [1.0]}).write_csv(tmp_path / "nll.csv")
+    table = items.items_table()
+    assert table["state"].to_list() == ["not run", "done", "cannot be had"]
+    assert table["command"][0] == "`sureness reproduce nll --full --method platt`"
+    assert items.counts(table) == "3 items: 1 done, 1 cannot be had, 1 not run."
 
 
 def test_the_command_shows_the_claims_without_computing(run, capsys, tmp_path, monkeypatch):

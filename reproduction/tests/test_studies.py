@@ -97,7 +97,7 @@ def test_a_method_of_ones_own_is_distilled(numbers):
     found = numbers("distillation", ALONE_ONLY, model=("bpr",), method=(OWN + "untouched",))
     assert set(found["method"]) == {"alone", OWN + "untouched"}
     same = found.group_by("role", "metric").agg(pl.col("value").n_unique())
-    assert same["value"].to_list() == [1] * 8  # models that learn nothing stay as they are
+    assert set(same["value"]) == {1}  # models that learn nothing stay as they are
 
 
 @pytest.mark.parametrize("name", ["nowhere:Thing", "nowhere.py:Thing", "sys:nothing"])

@@ -86,6 +86,20 @@ def test_fitted_rate_scales_the_learning_rate_of_a_fitted_model_only():
     assert not moved(student, same_student)
 
 
+def test_the_rate_falls_over_the_joint_epochs():
+    """A single joint epoch has the whole rate; over several the teacher moves less far than at a constant rate."""
+
+    def far(**changes):
+        both = joined(fitted(), model(n_factors=2), unlabelled(**changes)).fit(parts()[0])
+        before, after = weights(fitted()), weights(both.teacher_)
+        return sum(np.abs(after[name] - before[name]).sum() for name in before), weights(both.student_)
+
+    (one, student), (one_falling, same_student) = far(epochs=1), far(epochs=1, end_rate=0.0)
+    assert one == one_falling
+    assert not moved(student, same_student)  # nor does the rate of its warm-up change
+    assert one < far(epochs=4, end_rate=0.0)[0] < far(epochs=4)[0]
+
+
 def test_a_student_may_be_larger_than_its_teacher():
     both = joined(model(n_factors=2), model(n_factors=12)).fit(*parts())
     assert both.student_.n_parameters == 6 * both.teacher_.n_parameters

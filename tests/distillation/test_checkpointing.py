@@ -85,6 +85,7 @@ RUNS = {
     "best guides, graphs": lambda: (fitted("lightgcn"), model("lightgcn", n_factors=2), eight(guides="best", **OFTEN)),
     "early": early,
     "unlabelled": lambda: (*pair(), unlabelled(**EIGHT)),
+    "falling rates": lambda: (fitted(), model(n_factors=2), eight(end_rate=0.0)),
 }
 
 

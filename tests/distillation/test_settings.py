@@ -75,6 +75,12 @@ def test_the_rate_of_a_fitted_model_must_be_above_zero(value):
     assert DistillationSettings(fitted_rate=1).fitted_rate == 1.0
 
 
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "slow", None, True])
+def test_the_last_rate_is_a_share_of_the_first(value):
+    refused("^end_rate", lambda: DistillationSettings(end_rate=value))
+    assert DistillationSettings(end_rate=0).end_rate == 0.0
+
+
 @pytest.mark.parametrize(
     ("name", "known"),
     [("student_start", "own, svd"), ("guides", "current, best")],

@@ -50,6 +50,8 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
         Epochs that an unfitted model first trains alone.
     fitted_rate : float
         Learning rate of a fitted model as a share of its own, since its optimiser starts afresh.
+    end_rate : float
+        Share of the rate after the last joint epoch, to which it falls evenly.
     epochs : int
         Of joint training, at most.
     refresh_every : int

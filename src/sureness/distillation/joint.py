@@ -67,6 +67,7 @@ class JointTraining:
                 each.learner.optimiser.learning_rate *= settings.fitted_rate
             if settings.guides == "best":
                 each.guide_from_best()
+        self.rates = [each.learner.optimiser.learning_rate for each in self.learning]  # of the first joint epoch
         self.warm_up = settings.warm_up if any(map(self._warms_up, self.learning)) else 0
         self._check()
 
@@ -152,7 +153,8 @@ class JointTraining:
             self.refresh(number)
         started = time.perf_counter()
         active = [each for each in self._active() if joint or self._warms_up(each)]
-        for each in self.learning:
+        for each, rate in zip(self.learning, self.rates, strict=True):
+            each.learner.optimiser.learning_rate = rate * self.settings.rate_share(number - self.warm_up)
             each.network.settle()  # a graph model guides with the embeddings of the start of the epoch
             each.learner.epochs_since_refresh = number - self.refreshed if self.refreshed else 0
         learners = [each.learner for each in active]
@@ -203,7 +205,8 @@ class JointTraining:
 
     def checkpoint_file(self, path: str | PathLike[str], every_seconds: float) -> CheckpointFile:
         """The checkpoint of this training; one of other data, settings or starting weights is refused."""
-        settings = {name: value for name, value in self.settings.plain().items() if name != "epochs"}
+        falling = self.settings.end_rate < 1  # then the rate of every epoch depends on their number
+        settings = {name: value for name, value in self.settings.plain().items() if falling or name != "epochs"}
         identity: dict[str, JSON] = {"model": "distillation", "settings": settings, "train": fingerprint(self.train)}
         identity["validation"] = None if self.validation is None else fingerprint(self.validation)
         for each in self.participants:

@@ -120,6 +120,7 @@ class DistillationSettings:
     to_student: Direction = _TO_STUDENT  # how the teacher's soft labels enter the student's loss
     warm_up: int = 20  # epochs that an unfitted model first trains alone; a fitted one needs none
     fitted_rate: float = 1.0  # learning rate of a fitted model as a share of its own: its optimiser starts afresh
+    end_rate: float = 1.0  # share of the rate after the last joint epoch, to which it falls evenly
     epochs: int = 100  # of joint training, at most
     refresh_every: int = 10  # epochs between two refreshes of the ranks
     guides: Guides = "current"  # which weights supply soft labels: current, or the best so far at the last refresh
@@ -139,6 +140,7 @@ class DistillationSettings:
             _whole(self, name, 1)
         _whole(self, "warm_up", 0)
         _number(self, "fitted_rate")
+        object.__setattr__(self, "end_rate", check_number(self.end_rate, "end_rate", 0.0, 1.0))
         _whole(self, "seed", 0)
         check_flag(self.teacher_learns, "teacher_learns")
         check_flag(self.student_learns, "student_learns")
@@ -173,6 +175,16 @@ class DistillationSettings:
         for outer, values in parts.items():
             whole[outer] = replace(_direction(outer, whole.get(outer, getattr(self, outer))), **values)
         return replace(self, **whole)
+
+    def rate_share(self, epoch: int) -> float:
+        """The learning rate of a joint epoch, counted from 1, as a share of that of the first; 1 in the warm-up.
+
+        Examples
+        --------
+        >>> [DistillationSettings(epochs=4, end_rate=0.0).rate_share(epoch) for epoch in (0, 1, 2, 4)]
+        [1.0, 1.0, 0.75, 0.25]
+        """
+        return 1.0 - (1.0 - self.end_rate) * max(epoch - 1, 0) / self.epochs
 
     def plain(self) -> dict[str, JSON]:
         """The settings as JSON; ``DistillationSettings(**plain)`` restores them."""

@@ -84,6 +84,10 @@ def binned(bench: Workbench, **parameters: Any) -> Tables:
                 sn.metrics.reliability_curve(test.labels, probability, n_bins=10),
             )
             rows.append(numbers(key | {"bin": "all"}, {"largest": probability.max()}))
+            above = (curve.weight > 0) & (curve.edges[:-1] >= 0.5)
+            if above.any():
+                gap = np.average(np.abs(curve.confidence - curve.observed)[above], weights=curve.weight[above])
+                rows.append(numbers(key | {"bin": "above 0.5"}, {"gap": gap}))
             measured = {"promised": curve.confidence, "observed": curve.observed, "low": curve.low, "high": curve.high}
             for place in curve.weight.nonzero()[0]:
                 bounds = {"bin": f"{curve.edges[place]:.1f}–{curve.edges[place + 1]:.1f}"}

@@ -23,13 +23,16 @@ STAGES = {"alone": "before", "bd": "after"}
 
 @work(needs=models_needed, judges=True, cost=2)
 def judged(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables:
-    """Every user's test numbers, all unseen items ranked."""
+    """Every user's test numbers, all unseen items ranked; and hits on validation."""
     split, parts = split_of(bench, **parameters), []
     seen = union([split.train, split.validation])
     for role, model in models_of(bench, **parameters).items():
-        users = metrics.evaluate_ranking(model, split.test, seen=seen, metrics=METRICS).per_user
-        found = {name: users[name] for name in METRICS}
-        parts.append(samples(users["user_id"], {"role": role, "method": methods[0]}, found))
+        for held_out, known, names, prefix in (
+            (split.test, seen, METRICS, ""), (split.validation, split.train, METRICS[:1], "validation "),
+        ):  # fmt: skip
+            users = metrics.evaluate_ranking(model, held_out, seen=known, metrics=names).per_user
+            found = {f"{prefix}{name}": users[name] for name in names}
+            parts.append(samples(users["user_id"], {"role": role, "method": methods[0]}, found))
     return {"samples": pl.concat(parts)}
 
 

@@ -58,15 +58,17 @@ def chosen(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     """Everything declared for a point of a grid, None where it is left out."""
     start, model, method = point["start"], point["model"], point["methods"][0]
     strong_only = DECLARED["strong_only"]
-    if (start != "strong" and method in strong_only) or model not in strong_only.get(method, (model,)):
+    if (start == "published" and method in strong_only) or model not in strong_only.get(method, (model,)):
         return None
     if start == "published" and scale == "full" and point["data"] != "citeulike-bd":
         return None  # the dissertation's artefact is that of CiteULike
     few = 2 if model == "bpr" and method != "teacher-positives" else 1  # of the settings at quick scale
+    if scale == "full":
+        few = 6 if start == "published" else 3
     return {
-        "bases": {role: alone(scale, start, model, role) for role in SIZES},
+        "bases": {role: alone(scale, "strong" if start == "none" else start, model, role) for role in SIZES},
         "schedule": _declared_for(DECLARED["schedule"][scale], "own" if is_own(model) else model, start),
-        "method": method, "tried": tried_for(method)[: None if scale == "full" else few],
+        "method": method, "tried": tried_for(method)[:few],
     }  # fmt: skip
 
 
@@ -77,6 +79,18 @@ def recommended(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
         usual = {name: usual[name] for name in ("items", "temperature")}
     changed = {name: value for name, value in point.items() if "__" in name or name == "refresh_every"}
     return found and found | {"tried": [usual | changed]}
+
+
+def axes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
+    """The dissertation's setting of BD by the rate of the joint phase, the sign of the labels and the start."""
+    rows, (row,), rate = DECLARED["axes"], point["methods"], point["rate"]
+    found = chosen(scale, {**point, "methods": [row if row in ("alone", "continued") else "bd"]})
+    if found is None or (point["start"] == "none" and (rate != 1 or row == "alone")):
+        return None  # without a start there is neither a model alone nor a share of its rate
+    if row == "alone":
+        return found if rate == 1 else None
+    tried = [{**tried_for("bd")[0], **rows[row]}] if row in rows else [{}]
+    return found | {"schedule": {**found["schedule"], "fitted_rate": rate}, "tried": tried}
 
 
 def of_sizes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
