@@ -38,6 +38,7 @@ __getattr__, _, _lazy_names = lazy_names(
             "by_time",
             "hold_out",
             "leave_one_out",
+            "past_windows",
             "simulate",
         ],
         "distillation": ["BidirectionalDistillation"],

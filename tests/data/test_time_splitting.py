@@ -62,7 +62,7 @@ def test_each_part_lies_in_its_period(timed, data):
     assert len(split.train)
     assert len(split.test)
     periods = [part.period for part in split.parts.values()]
-    assert periods == [(first, validation_from), (validation_from, test_from), (test_from, last)]
+    assert periods == [(first, validation_from), (validation_from, test_from), (test_from, last + 1)]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_shares_are_those_of_the_period(timed, shares):
     assert_parts_of(log, split)
     length = np.ptp(log.times)
     lengths = [part.period[1] - part.period[0] for part in split.parts.values()]
-    assert lengths == pytest.approx(np.array([1 - sum(shares), *shares]) * length)
+    assert lengths == pytest.approx(np.array([1 - sum(shares), *shares]) * length + [0, 0, 1])  # to the end of the last
     for part in split.parts.values():
         assert ((part.times >= part.period[0] - 1e-9) & (part.times <= part.period[1] + 1e-9)).all()
     assert len(split.train)
@@ -214,12 +214,19 @@ def test_text_that_is_no_time_is_refused(times):
         Interactions.of([1, 2], [1, 2], times=times)
 
 
-def test_a_date_for_a_log_in_seconds_is_refused_with_the_number_to_give():
-    log = Interactions.of([1] * 3, range(3), times=[1_700_000_000, 1_705_000_000, 1_710_000_000])
-    with pytest.raises(SettingError) as refused:
-        by_time(log, test_from="2024-01-01")
-    number = int(str(refused.value).rpartition("give ")[2])
-    assert [len(part) for part in by_time(log, test_from=number).parts.values()] == [1, 0, 2]
+@pytest.mark.parametrize(("scale", "unit"), [(1, "seconds"), (1_000, "milliseconds"), (10**9, "nanoseconds")])
+def test_a_log_in_seconds_takes_dates_and_says_so(scale, unit):
+    log = Interactions.of([1] * 3, range(3), times=np.array([1_700_000_000, 1_705_000_000, 1_710_000_000]) * scale)
+    split = by_time(log, validation_from=date(2023, 12, 1), test_from="2024-01-01")
+    assert [len(part) for part in split.parts.values()] == [1, 0, 2]
+    assert split.test.period[0] == 1_704_067_200 * scale
+    assert f"the times of the log are {unit} since 1970, so test_from 2024-01-01 was taken as" in split.notes[1]
+    assert not any("since 1970" in note for note in by_time(log, test_from=1_704_067_200 * scale).notes)
+
+
+def test_a_log_of_counters_takes_no_date():
+    with pytest.raises(SettingError, match="0 to 2, cannot be seconds"):
+        by_time(Interactions.of([1] * 3, range(3), times=range(3)), test_from="2024-01-01")
 
 
 def test_a_date_outside_is_refused_with_the_dates_of_the_log():

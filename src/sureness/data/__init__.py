@@ -5,6 +5,7 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "events": ["Events", "Older"],
         "filtering": ["at_least", "k_core", "rated_above", "rating_above"],
         "ids": ["IdMap"],
         "interactions": ["Interactions", "union"],
@@ -27,6 +28,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "scored_pairs": ["ScoredPairs", "concatenate", "pairs_of_table", "stream_pairs"],
         "simulator": ["DOMAINS", "SimulatorSettings", "World", "simulate", "world_tables"],
         "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out", "parted"],
-        "time_splitting": ["TimeCuts", "by_time"],
+        "time_splitting": ["TimeCuts", "PastWindow", "by_time", "past_windows", "repeats_of", "window_of"],
+        "times": ["Clock", "Length", "Time"],
     },
 )  # fmt: skip

@@ -13,6 +13,8 @@ from sureness.data.datasets import copy_dataset as copy_dataset
 from sureness.data.datasets import fetch_dataset as fetch_dataset
 from sureness.data.datasets import load_dataset as load_dataset
 from sureness.data.datasets import whereabouts as whereabouts
+from sureness.data.events import Events as Events
+from sureness.data.events import Older as Older
 from sureness.data.filtering import at_least as at_least
 from sureness.data.filtering import k_core as k_core
 from sureness.data.filtering import rated_above as rated_above
@@ -46,17 +48,29 @@ from sureness.data.splitting import hold_out as hold_out
 from sureness.data.splitting import leave_one_out as leave_one_out
 from sureness.data.splitting import parted as parted
 from sureness.data.time_splitting import TimeCuts as TimeCuts
+from sureness.data.time_splitting import PastWindow as PastWindow
 from sureness.data.time_splitting import by_time as by_time
+from sureness.data.time_splitting import past_windows as past_windows
+from sureness.data.time_splitting import repeats_of as repeats_of
+from sureness.data.time_splitting import window_of as window_of
+from sureness.data.times import Clock as Clock
+from sureness.data.times import Length as Length
+from sureness.data.times import Time as Time
 
 __all__ = [
     "Address",
+    "Clock",
     "DOMAINS",
     "DataFiles",
     "Dataset",
+    "Events",
     "IdMap",
     "Interactions",
+    "Length",
     "LogTables",
     "NegativeSampler",
+    "Older",
+    "PastWindow",
     "RATED",
     "RATED_UNTIMED",
     "Recipe",
@@ -65,6 +79,7 @@ __all__ = [
     "Size",
     "Split",
     "TABLE",
+    "Time",
     "TimeCuts",
     "World",
     "as_text",
@@ -85,16 +100,19 @@ __all__ = [
     "pairs_of_table",
     "parted",
     "parts_of",
+    "past_windows",
     "prepare",
     "rated_above",
     "rating_above",
     "recipe",
     "recipe_names",
+    "repeats_of",
     "rows_of",
     "separated",
     "simulate",
     "stream_pairs",
     "union",
     "whereabouts",
+    "window_of",
     "world_tables",
 ]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, cast
 
+import numpy as np
 import polars as pl
 
 from sureness._wording import counted
+from sureness.data.events import Older
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import brief
@@ -15,6 +19,10 @@ from sureness.tables.text.values import in_iso_order, order_of
 
 ID_COLUMNS = ("user_id", "item_id")
 LOG_COLUMNS = (*ID_COLUMNS, "rating", "time", "domain")
+MANY_REPEATS = 0.1  # share of rows that repeat earlier pairs above which this is noted
+OF_REPEATS = (
+    'ConfidentRecommender(..., repeats="count") keeps what was taken before among the candidates, "skip" leaves it out'
+)
 _WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)  # which numpy has too
 
 
@@ -39,18 +47,32 @@ def code_rows(rows: pl.DataFrame, users: IdMap, items: IdMap, notes: list[str]) 
     return drop(coded, known, notes, "had an unknown user or item and were dropped")
 
 
-def distinct_pairs(coded: pl.DataFrame, n_items: int, notes: list[str]) -> pl.DataFrame:
-    """One row per pair, sorted by user and item: the latest, or the last one if there are no times."""
+def distinct_pairs(coded: pl.DataFrame, n_items: int, notes: list[str]) -> tuple[pl.DataFrame, Older | None]:
+    """One row per pair, sorted by user and item: the latest, or the last one if there are no times.
+
+    Also returns the older rows of pairs that repeat, if there are times.
+    """
     timed = "time" in coded.columns
     pair = pl.col("user") * n_items + pl.col("item")
     keyed = coded.with_columns(pair.alias("pair"))
     if not keyed["pair"].is_sorted():
         keyed = keyed.sort("pair", maintain_order=True)
-    last = (pl.col("pair") != pl.col("pair").shift(-1)).fill_null(True)
-    if timed and keyed.height and not keyed.select(last.all()).item():  # times matter only where a pair repeats
+    is_last = (pl.col("pair") != pl.col("pair").shift(-1)).fill_null(True)
+    repeat = keyed.height > 0 and not keyed.select(is_last.all()).item()
+    if timed and repeat:  # times matter only where a pair repeats
         keyed = keyed.sort("pair", "time", maintain_order=True, nulls_last=False)
+    last = keyed.select(is_last).to_series()
     distinct = keyed.filter(last).drop("pair")
-    return drop(coded, distinct, notes, f"repeated a pair; the {'latest' if timed else 'last'} one was kept")
+    kept = "the latest one was kept, and the others as events" if timed else "the last one was kept"
+    distinct = drop(coded, distinct, notes, f"repeated a pair; {kept}")
+    if not (timed and repeat):
+        return distinct, None
+    share = 1 - distinct.height / coded.height
+    if share > MANY_REPEATS:
+        notes.append(f"{share:.0%} of the rows repeat a pair; {OF_REPEATS}")
+    older = keyed.filter(~last)
+    ratings = older["rating"].to_numpy() if "rating" in older.columns else None
+    return distinct, Older(last.cast(pl.Int64).cum_sum().filter(~last).to_numpy(), older["time"].to_numpy(), ratings)
 
 
 def rating_numbers(ratings: pl.Series, notes: list[str]) -> pl.Series:
@@ -153,15 +175,40 @@ _ISO_FORMS = (
 
 
 def _iso(times: pl.Series) -> pl.Series:
-    """Parse several forms of ISO 8601 as microseconds; times without a zone are UTC."""
+    """Parse several forms of ISO 8601 as microseconds; times without a zone are UTC, unless others have one."""
     found = _microseconds(times.str.to_date("%Y-%m-%d", strict=False))
+    with_zone: set[bool] = set()
     for form in _ISO_FORMS:
         if found.null_count() == times.null_count():
             break
         zone = "UTC" if form.endswith("z") else None
         parsed = times.str.to_datetime(form, time_unit="us", time_zone=zone, strict=False)
+        new = found.is_null() & parsed.is_not_null()
+        if new.any():
+            with_zone.add(zone is not None)
+        if len(with_zone) > 1:
+            raise _mixed_zones(times.filter(new)[0])
         found = found.zip_with(found.is_not_null(), _microseconds(parsed))
     return found
+
+
+def refuse_mixed_zones(times: object) -> None:
+    """Refuse datetimes of which some have a time zone: polars would take the others for UTC, or for that zone.
+
+    Examples
+    --------
+    >>> refuse_mixed_zones([datetime(2024, 5, 31), datetime(2024, 6, 1)])
+    """
+    if isinstance(times, list | tuple) or getattr(times, "dtype", None) == np.dtype(object):
+        moments = [time for time in cast(Iterable[object], times) if isinstance(time, datetime)]
+        if len({moment.tzinfo is None for moment in moments}) > 1:
+            raise _mixed_zones(next(str(moment) for moment in moments if moment.tzinfo is None))
+
+
+def _mixed_zones(example: str) -> ColumnError:
+    return ColumnError(
+        f"times must all have a time zone or none of them, got both, one of them {example!r}; write them in one form"
+    )
 
 
 def _microseconds(times: pl.Series) -> pl.Series:

@@ -1,6 +1,12 @@
-"""Filters of a log: minimum counts, k-core and a rating threshold; each notes what it removed."""
+"""Filters of a log: minimum counts, k-core and a rating threshold; each notes what it removed.
+
+Counts are those of the log that is given. Where it is to be split by time, cut it first and filter the training part,
+as ``prepare(log, "time", per_user=...)`` does: a filter of the whole log has seen what comes later.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,7 +56,15 @@ def rating_above(log: Interactions, threshold: float) -> Interactions:
     >>> rating_above(Interactions.of([1, 1, 2], [1, 2, 1], ratings=[3, 4, 5]), 3).notes
     ('ratings above 3: 1 of 3 pairs, 0 of 2 users and 0 of 2 items removed',)
     """
-    return _kept(log, rated_above(log, threshold), f"ratings above {threshold:g}")
+    return _compacted(log, positives(log, threshold), f"ratings above {threshold:g}")
+
+
+def positives(log: Interactions, threshold: float) -> Interactions:
+    """The pairs rated above the threshold, and of their older rows those that are; with the same id maps."""
+    kept = log.keep(rated_above(log, threshold))
+    if kept.older is None or kept.older.ratings is None:
+        return kept
+    return replace(kept, older=kept.older.keep(np.asarray(kept.older.ratings > threshold)))
 
 
 def rated_above(log: Interactions, threshold: float) -> BoolArray:
@@ -65,8 +79,12 @@ def _enough(log: Interactions, per_user: int, per_item: int) -> BoolArray:
 
 
 def _kept(log: Interactions, chosen: BoolArray, what: str) -> Interactions:
-    """The chosen pairs with their users and items, and a note."""
-    after = log.keep(chosen).compact()
+    return _compacted(log, log.keep(chosen), what)
+
+
+def _compacted(log: Interactions, kept: Interactions, what: str) -> Interactions:
+    """What is kept with its users and items, and a note."""
+    after = kept.compact()
     before = log.statistics()
     if not len(after):
         raise EmptyError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
 from sureness._wording import agreeing, counted
-from sureness.data.cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
+from sureness.data.cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs, refuse_mixed_zones
+from sureness.data.events import Events, Older
 from sureness.data.ids import IdMap, Ids, as_id_map
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
@@ -40,7 +41,8 @@ class Part(NamedTuple):
 class Interactions(Savable):
     """Distinct pairs of users and items, as sparse rows with id maps. Build it with `of`, `from_table` or `read`.
 
-    Pairs are sorted by user, then item; `ratings` and `times` follow that order.
+    Pairs are sorted by user, then item; `ratings` and `times` follow that order. A pair that repeats has the rating and
+    the time of its latest row. With times no row is lost: `events` has all of them, and a split by time cuts these.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Interactions(Savable):
     notes: tuple[str, ...] = field(default=())  # what was dropped, one sentence each
     period: tuple[float, float] | None = None  # all that happened between these times, if the log was cut by time
     part: Part | None = None  # of a split, if these pairs were held out by one
+    older: Older | None = None  # rows that repeat a pair, but for its latest one; None: no times, or nothing repeats
 
     def __post_init__(self) -> None:
         for name in ("user_rows", "item_rows", "ratings", "times"):
@@ -76,6 +79,7 @@ class Interactions(Savable):
         cls, users: ArrayLike, items: ArrayLike, *, ratings: ArrayLike | None = None, times: ArrayLike | None = None
     ) -> Self:
         """From columns of equal length."""
+        refuse_mixed_zones(times)
         columns = {"user_id": id_series(users), "item_id": id_series(items)}
         columns |= {name: as_series(v) for name, v in (("rating", ratings), ("time", times)) if v is not None}
         lengths = {name: len(values) for name, values in columns.items()}
@@ -94,9 +98,9 @@ class Interactions(Savable):
     ) -> Self:
         """From a table with user_id and item_id, and optionally rating, time and domain.
 
-        Rows without an id are dropped. Of rows that repeat a pair, the latest one is kept (the last one if there are no
-        times). `notes` counts these rows. With a domain column, an item is identified by domain and
-        id, because catalogues may use the same numbers.
+        Rows without an id are dropped. Of rows that repeat a pair, the latest one gives the pair its rating and time,
+        and `events` keeps the others; without times only the last one is kept. `notes` counts these rows. With a
+        domain column, an item is identified by domain and id, because catalogues may use the same numbers.
 
         Times may be numbers, dates, or text such as 2024-05-31T18:00:00. Missing times and ratings become NaN.
 
@@ -127,11 +131,11 @@ class Interactions(Savable):
         users, items = users or IdMap.of(rows["user_id"]), items or IdMap.of(rows["item_id"])
         coded = code_rows(rows, users, items, notes)
         domain = _domain_of_items(coded, len(items)) if "domain" in coded.columns else None
-        pairs = distinct_pairs(coded, len(items), notes)
+        pairs, older = distinct_pairs(coded, len(items), notes)
         ratings, times = (pairs[name].to_numpy() if name in pairs.columns else None for name in ("rating", "time"))
         return cls(
             users, items, pairs["user"].to_numpy(), pairs["item"].to_numpy(), ratings, times, domain,
-            notes=tuple(notes),
+            notes=tuple(notes), older=older,
         )  # fmt: skip
 
     @classmethod
@@ -223,6 +227,28 @@ class Interactions(Savable):
         ones = np.ones(len(self), dtype=np.float32)
         return csr_matrix((ones, self.item_rows, self.row_starts), shape=self.shape)
 
+    @cached_property
+    def events(self) -> Events | None:
+        """Every row of a log with times, the oldest first, with those that repeat a pair; None without times.
+
+        Examples
+        --------
+        >>> log = Interactions.of(["ann", "ann", "ann"], [7, 3, 7], times=[1, 2, 3])
+        >>> len(log), log.events.times.tolist(), log.events.item_rows.tolist()
+        (2, [1, 2, 3], [1, 0, 1])
+        """
+        return None if self.times is None else self.every_row().in_order()
+
+    def every_row(self) -> Events:
+        """The older rows of pairs that repeat, then the pairs in their order; times are NaN where there are none."""
+        times = np.full(len(self), np.nan) if self.times is None else self.times
+        latest = Events(self.user_rows, self.item_rows, times, self.ratings)
+        if (older := self.older) is None:
+            return latest
+        ratings = None if self.ratings is None or older.ratings is None else np.r_[older.ratings, self.ratings]
+        users, items = (np.r_[rows[older.pairs], rows] for rows in (self.user_rows, self.item_rows))
+        return Events(users, items, np.r_[older.times, times], ratings)
+
     def items_of(self, user: int) -> IntArray:
         """Items of one user, ascending."""
         return self.item_rows[self.row_starts[user] : self.row_starts[user + 1]]
@@ -251,11 +277,36 @@ class Interactions(Savable):
     # -- derived interactions --------------------------------------------------------------------------------------
 
     def keep(self, chosen: BoolArray | IntArray) -> Self:
-        """The chosen pairs (a mask, or positions in ascending order), with the same id maps."""
+        """The chosen pairs (a mask, or positions in ascending order) with all their rows, and the same id maps."""
         return replace(
             self, user_rows=self.user_rows[chosen], item_rows=self.item_rows[chosen],
-            ratings=_at(self.ratings, chosen), times=_at(self.times, chosen),
+            ratings=_at(self.ratings, chosen), times=_at(self.times, chosen), older=self._older_of(chosen),
         )  # fmt: skip
+
+    def keep_rows(self, chosen: BoolArray) -> Self:
+        """The chosen rows (a mask of `every_row`), with pairs that are distinct among them and the same id maps.
+
+        Examples
+        --------
+        >>> log = Interactions.of(["ann", "ann", "ann"], [7, 3, 7], times=[1, 2, 3])
+        >>> log.keep_rows(log.every_row().times < 3).times.tolist()
+        [2, 1]
+        """
+        if self.older is None:
+            return self.keep(chosen)
+        latest, older = self.every_row().keep(chosen).in_order().distinct(self.n_items)
+        return replace(
+            self, user_rows=latest.user_rows, item_rows=latest.item_rows, ratings=latest.ratings, times=latest.times,
+            older=older,
+        )  # fmt: skip
+
+    def _older_of(self, chosen: BoolArray | IntArray) -> Older | None:
+        """The older rows of some pairs, whose positions are those among them."""
+        if self.older is None:
+            return None
+        places = np.full(len(self), -1)
+        places[chosen] = np.arange(len(self.user_rows[chosen]))
+        return self.older.moved(places)
 
     def compact(self) -> Self:
         """The same pairs without the users and items that have none."""
@@ -287,7 +338,7 @@ class Interactions(Savable):
         order = known[np.lexsort((item_rows[known], user_rows[known]))]
         return replace(
             self, users=users, items=items, user_rows=user_rows[order], item_rows=item_rows[order],
-            ratings=_at(self.ratings, order), times=_at(self.times, order),
+            ratings=_at(self.ratings, order), times=_at(self.times, order), older=self._older_of(order),
             item_domain=None if self.item_domain is None else _moved(self.item_domain, self.items, items),
             user_features=None if self.user_features is None else _features(self.user_features, "user_id", users),
             item_features=None if self.item_features is None else _features(self.item_features, "item_id", items),
@@ -315,6 +366,9 @@ class Interactions(Savable):
         """
         arrays = {"user_rows": self.user_rows, "item_rows": self.item_rows, "row_starts": self.row_starts}
         arrays |= {name: column for name in ("ratings", "times") if (column := getattr(self, name)) is not None}
+        if self.older is not None:
+            found = zip(self.older._fields, self.older, strict=True)
+            arrays |= {f"older_{name}": column for name, column in found if column is not None}
         parts = {"users": self.users.pack(), "items": self.items.pack()} if with_ids else {}
         if self.item_domain is not None:
             domains = IdMap.of(self.item_domain.drop_nulls())
@@ -342,6 +396,15 @@ class Interactions(Savable):
             domains = parts.opened("domains", IdMap)
             codes = packed.rows("item_domain", len(items), len(domains), lowest=-1)
             domain = domains.ids.gather(pl.Series(codes).replace(-1, None))
+        older = None
+        if "older_pairs" in packed.arrays and times is not None:
+            pairs = packed.rows("older_pairs", None, n)
+            m, rated = len(pairs), "older_ratings" in packed.arrays
+            older = Older(
+                pairs,
+                packed.array("older_times", "iuf", m),
+                packed.array("older_ratings", "iuf", m) if rated else None,
+            )
         period = cast(list[float] | None, packed.state.get("period"))
         part = cast(tuple[float, int] | None, packed.state.get("part"))
         found = cls(
@@ -355,13 +418,17 @@ class Interactions(Savable):
             notes=tuple(map(check_text, cast(list[object], packed.state.get("notes", [])))),
             period=None if period is None else (float(period[0]), float(period[1])),
             part=None if part is None else Part(*part),
+            older=older,
         )
         found.__dict__["row_starts"] = row_starts  # so that nothing is counted at load
         return found
 
 
 def union(parts: Sequence[Interactions]) -> Interactions:
-    """The pairs of all parts, which must share their ids; of a repeated pair, the first is kept."""
+    """The pairs of all parts, which must share their ids; of a repeated pair, the latest row is kept.
+
+    If not all parts have times, it is that of the first part. `events` has the rows of all parts.
+    """
     if not parts:
         raise EmptyError("expected at least one part to unite, got none")
     first = parts[0]
@@ -370,9 +437,15 @@ def union(parts: Sequence[Interactions]) -> Interactions:
             raise IdError("parts must have the same users and items; align them first with .aligned(users, items)")
     users, items = (np.concatenate([getattr(p, name) for p in parts]) for name in ("user_rows", "item_rows"))
     keys, place = np.unique(users * first.n_items + items, return_index=True)
+    ratings, times = (_joined([getattr(p, name) for p in parts]) for name in ("ratings", "times"))
+    user_rows, item_rows = keys // max(1, first.n_items), keys % max(1, first.n_items)
+    found: dict[str, Any] = {"ratings": _at(ratings, place), "times": _at(times, place), "older": None}
+    if times is not None and (len(keys) < len(users) or any(part.older is not None for part in parts)):
+        columns = [_joined(column) for column in zip(*(part.every_row() for part in parts), strict=True)]
+        latest, older = Events(*columns).in_order().distinct(first.n_items)  # type: ignore[arg-type]
+        found = {"ratings": latest.ratings, "times": latest.times, "older": older}
     return replace(
-        first, user_rows=keys // max(1, first.n_items), item_rows=keys % max(1, first.n_items),
-        ratings=_joined([part.ratings for part in parts], place), times=_joined([part.times for part in parts], place),
+        first, user_rows=user_rows, item_rows=item_rows, **found,
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         period=_spanned([part.period for part in parts]), part=_together([part.part for part in parts]),
     )  # fmt: skip
@@ -392,9 +465,9 @@ def _together(parts: Sequence[Part | None]) -> Part | None:
     return Part(sum(part.share for part in known), known[0].n_training) if len(known) == len(parts) else None
 
 
-def _joined(columns: Sequence[AnyArray | None], place: IntArray) -> AnyArray | None:
+def _joined(columns: Sequence[AnyArray | None]) -> AnyArray | None:
     there = [column for column in columns if column is not None]
-    return np.concatenate(there)[place] if len(there) == len(columns) else None
+    return np.concatenate(there) if len(there) == len(columns) else None
 
 
 def _at(column: AnyArray | None, chosen: BoolArray | IntArray) -> AnyArray | None:

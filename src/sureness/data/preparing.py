@@ -13,8 +13,8 @@ from sureness._progress import Progress, silent
 from sureness._types import Seed
 from sureness._wording import counted
 from sureness.data.datasets import load_dataset
-from sureness.data.filtering import at_least, k_core, rated_above, rating_above
-from sureness.data.interactions import Interactions, check_log
+from sureness.data.filtering import at_least, k_core, positives, rated_above, rating_above
+from sureness.data.interactions import Interactions, check_log, union
 from sureness.data.recipes import Dataset, Protocol, Recipe, pair_keys, recipe, recipe_names
 from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out, parted
 from sureness.data.time_splitting import TimeCuts, by_time
@@ -56,7 +56,8 @@ def prepare(
     positive_above : float or None
         Pairs rated higher are positive; None takes every pair.
     per_user, core : int, optional
-        Least interactions of a user; of users and items, repeated until it holds. Not for preference and given.
+        Least interactions of a user; of users and items, repeated until it holds. Not for preference and given. For
+        time they are counted in the training part, and who falls out there is left out of the later parts.
     shares, per_domain
         For ratio, see `by_ratio`.
     cuts : dict, optional
@@ -80,7 +81,9 @@ def prepare(
             _filtered(dataset, known, threshold, per_user, core), shares, seed=seed,
             per_domain=known.per_domain if per_domain is None else per_domain,
         ),
-        "time": lambda: by_time(_filtered(dataset, known, threshold, per_user, core), seed=seed, **(cuts or {})),
+        "time": lambda: _filtered_split(
+            by_time(dataset.interactions, seed=seed, **(cuts or {})), known, threshold, per_user, core
+        ),
     }  # fmt: skip
     if chosen not in makers:
         raise SettingError(f"the protocol must be one of {', '.join(makers)}, got {chosen!r}")
@@ -115,10 +118,41 @@ def _filtered(
     log = dataset.interactions
     if threshold is not None:
         log = rating_above(log, threshold)
+    return _counted(log, known, per_user, core)
+
+
+def _counted(log: Interactions, known: Recipe, per_user: int | None, core: int | None) -> Interactions:
     least, both = (known.per_user if per_user is None else per_user), (known.core if core is None else core)
     if least > 1:
         log = at_least(log, per_user=least)
     return k_core(log, both) if both > 1 else log
+
+
+def _filtered_split(
+    split: Split, known: Recipe, threshold: float | None, per_user: int | None, core: int | None
+) -> Split:
+    """Filters after a cut: ratings in each part, counts in training, whose users and items the later parts keep."""
+    if threshold is not None:
+        split = _above(split, threshold)
+    train = _counted(split.train, known, per_user, core)
+    if train is split.train:
+        return split
+    later = (part.aligned(train.users, train.items) for part in (split.validation, split.test))
+    return Split(*parted(train, *later))
+
+
+def _above(split: Split, threshold: float) -> Split:
+    """The positives of each part, and the users and items that have any."""
+    kept = {name: positives(part, threshold) for name, part in split.parts.items()}
+    if not len(kept["train"]):
+        rating_above(split.train, threshold)  # which refuses
+    whole = union(list(kept.values())).compact()
+    notes = {
+        name: f"ratings above {threshold:g}: {len(part) - len(kept[name]):,} of {counted(len(part), 'pair')} of the "
+        f"{name} part removed"
+        for name, part in split.parts.items()
+    }
+    return Split(*parted(*(kept[name].aligned(whole.users, whole.items).noting(notes[name]) for name in kept)))
 
 
 def _preference(dataset: Dataset, threshold: float | None, training_pairs: str, seed: Seed) -> Split:

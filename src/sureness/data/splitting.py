@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 import polars as pl
 
-from sureness._types import BoolArray, IntArray, Seed
+from sureness._types import AnyArray, BoolArray, IntArray, Seed
 from sureness._wording import agreeing, counted
 from sureness.data.interactions import Interactions, Part, check_log
 from sureness.errors import ColumnError, IdError, SettingError
@@ -84,7 +84,8 @@ def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
     """Hold out the last item of each user for the test, and the one before for validation.
 
     Ties in time are broken at random, and without times the order is random. Pairs without a time count as older than
-    all others. Users with fewer than three pairs stay in training.
+    all others. Users with fewer than three pairs stay in training. Where pairs repeat, rows are held out: what a user
+    took last may have been taken before.
 
     Examples
     --------
@@ -93,9 +94,11 @@ def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
     ([3], [1])
     """
     check_log(log)
-    from_end = places_from_end(log, log.user_rows, seed, by_time=True)
-    enough = (log.user_degree >= 3)[log.user_rows]
-    few = int(np.count_nonzero((log.user_degree > 0) & (log.user_degree < 3)))
+    rows = log.every_row()
+    from_end = places_from_end(rows.user_rows, seed, times=rows.times)
+    n_rows = np.bincount(rows.user_rows, minlength=log.n_users)
+    few = int(np.count_nonzero((n_rows > 0) & (n_rows < 3)))
+    enough = (n_rows >= 3)[rows.user_rows]
     noted = (
         log.noting(
             f"{counted(few, 'user')} with fewer than 3 interactions {agreeing(few, 'is', 'are')} in training only"
@@ -103,7 +106,8 @@ def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
         if few
         else log
     )
-    return _split(noted, enough & (from_end == 1), enough & (from_end == 0))
+    whole = _anytime(noted)
+    return Split(*_of_rows(whole, enough & (from_end == 1), enough & (from_end == 0)))
 
 
 def by_ratio(
@@ -137,20 +141,26 @@ def by_ratio(
     checked = _check_shares(shares)
     groups = _user_and_domain(log) if per_domain else log.user_rows
     noted = log if log.times is None else log.noting(_IGNORED)
-    return last_shares(noted, groups, places_from_end(log, groups, seed), *checked[1:])
+    in_validation, in_test = last_shares(groups, places_from_end(groups, seed), *checked[1:])
+    whole = _anytime(noted.noting(*without_test(log.user_rows, in_test, checked[2])))
+    chosen = (~(in_validation | in_test), in_validation, in_test)
+    return Split(*parted(*(whole.keep(pairs) for pairs in chosen)))
 
 
 def last_shares(
-    log: Interactions, groups: IntArray, from_end: IntArray, for_validation: float, for_test: float
-) -> Split:
-    """The last share of each group's pairs is test, the one before validation, at least one pair stays in training."""
-    sizes = np.bincount(groups)[groups] if len(log) else np.zeros(0, dtype=np.int64)
+    groups: IntArray, from_end: IntArray, for_validation: float, for_test: float
+) -> tuple[BoolArray, BoolArray]:
+    """The last share of each group is test, the one before validation, and at least one stays in training."""
+    sizes = np.bincount(groups)[groups] if len(groups) else np.zeros(0, dtype=np.int64)
     n_test = np.minimum(np.floor(sizes * for_test + 0.5), sizes - 1)
     n_validation = np.minimum(np.floor(sizes * for_validation + 0.5), sizes - 1 - n_test)
-    in_test = from_end < n_test
-    few = len(np.setdiff1d(log.user_rows, log.user_rows[in_test])) if for_test > 0 else 0
-    noted = log.noting(f"{counted(few, 'user has', 'users have')} too few interactions for a test pair") if few else log
-    return _split(noted, (from_end >= n_test) & (from_end < n_test + n_validation), in_test)
+    return (from_end >= n_test) & (from_end < n_test + n_validation), from_end < n_test
+
+
+def without_test(users: IntArray, in_test: BoolArray, for_test: float) -> tuple[str, ...]:
+    """A sentence on the users of whom nothing is in the test, if something should be."""
+    few = len(np.setdiff1d(users, users[in_test])) if for_test > 0 else 0
+    return (f"{counted(few, 'user has', 'users have')} too few interactions for a test pair",) if few else ()
 
 
 def untrained(split: Split, parts: Sequence[str] = ("validation", "test")) -> tuple[str, ...]:
@@ -184,18 +194,17 @@ def _generator(seed: Seed) -> np.random.Generator:
         raise SettingError(f"seed must be a whole number of 0 or more, got {seed!r}") from error
 
 
-def places_from_end(log: Interactions, groups: IntArray, seed: Seed, *, by_time: bool = False) -> IntArray:
-    """How many pairs of its group come after each pair, in order of time or at random."""
+def places_from_end(groups: IntArray, seed: Seed, *, times: AnyArray | None = None) -> IntArray:
+    """How many rows of its group come after each row, in order of time or at random."""
     rng = _generator(seed)
-    keys: list[np.ndarray] = [rng.random(len(log))]
-    if by_time and log.times is not None:
-        times = log.times
-        missing = np.isnan(times) if times.dtype.kind == "f" else np.zeros(len(log), dtype=bool)
+    keys: list[AnyArray] = [rng.random(len(groups))]
+    if times is not None:
+        missing = np.isnan(times) if times.dtype.kind == "f" else np.zeros(len(groups), dtype=bool)
         keys += [times, ~missing]
     order = np.lexsort((*keys, groups))
-    ends = np.cumsum(np.bincount(groups)) if len(log) else np.zeros(0, dtype=np.int64)
-    from_end = np.empty(len(log), dtype=np.int64)
-    from_end[order] = ends[groups[order]] - 1 - np.arange(len(log))
+    ends = np.cumsum(np.bincount(groups)) if len(groups) else np.zeros(0, dtype=np.int64)
+    from_end = np.empty(len(groups), dtype=np.int64)
+    from_end[order] = ends[groups[order]] - 1 - np.arange(len(groups))
     return from_end
 
 
@@ -219,9 +228,10 @@ def _check_shares(shares: Sequence[float]) -> tuple[float, float, float]:
     return given[0], given[1], given[2]
 
 
-def _split(log: Interactions, in_validation: BoolArray, in_test: BoolArray) -> Split:
-    whole = _anytime(log)
-    return Split(*parted(whole.keep(~(in_validation | in_test)), whole.keep(in_validation), whole.keep(in_test)))
+def _of_rows(log: Interactions, in_validation: BoolArray, in_test: BoolArray) -> list[Interactions]:
+    """Three parts of the rows of a log; notes of the whole log belong to the last, which alone knows all of it."""
+    chosen = (~(in_validation | in_test), in_validation, in_test)
+    return parted(*(log.keep_rows(rows) for rows in chosen))
 
 
 def parted(train: Interactions, *others: Interactions) -> list[Interactions]:
