@@ -38,7 +38,6 @@ __getattr__, _, _lazy_names = lazy_names(
             "by_time",
             "hold_out",
             "leave_one_out",
-            "past_windows",
             "simulate",
         ],
         "distillation": ["BidirectionalDistillation"],

@@ -32,7 +32,6 @@ from sureness.data import by_ratio as by_ratio
 from sureness.data import by_time as by_time
 from sureness.data import hold_out as hold_out
 from sureness.data import leave_one_out as leave_one_out
-from sureness.data import past_windows as past_windows
 from sureness.data import simulate as simulate
 from sureness.distillation import BidirectionalDistillation as BidirectionalDistillation
 from sureness.lists import ExpectedUtility as ExpectedUtility
@@ -96,7 +95,6 @@ __all__ = [
     "hold_out",
     "leave_one_out",
     "load",
-    "past_windows",
     "prior_correction",
     "register",
     "silent",
