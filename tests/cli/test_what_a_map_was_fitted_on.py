@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import sureness as sn
 from sureness import jobs
-from sureness.errors import KindError, SurenessWarning
+from sureness.errors import KindError, SettingError, SurenessWarning
 from sureness.tables import Columns
 from tests.cli.runner import refused, run
 from tests.conftest import draw_pairs
@@ -43,6 +43,25 @@ def test_another_column_is_read_only_with_a_word(table, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         jobs.apply(tmp_path / "map.json", frame.rename({"score": "mine"}), columns=Columns(score="mine"))
+
+
+def test_a_report_judges_the_column_that_its_maps_were_fitted_on(table, tmp_path):
+    for name in ("map", "again"):
+        jobs.fit(table, columns=Columns(score="logit"), output=tmp_path / f"{name}.json")
+    jobs.fit(pl.read_parquet(table).drop("score").rename({"logit": "score"}), output=tmp_path / "other.json")
+    paths = [tmp_path / "map.json", tmp_path / "again.json"]
+    named = jobs.report(table, paths, tmp_path / "page.html", columns=Columns(score="logit"))
+    assert jobs.report(table, paths, tmp_path / "page.html").summary == named.summary
+    with pytest.raises(SettingError, match="'logit' and 'score'"):
+        jobs.report(table, [tmp_path / "map.json", tmp_path / "other.json"], tmp_path / "page.html")
+
+
+def test_sql_reads_the_column_that_the_map_was_fitted_on(table, tmp_path):
+    jobs.fit(table, columns=Columns(score="logit"), output=tmp_path / "map.json")
+    for words, column in (((), "logit"), (("--columns", "score=mine"), "mine")):
+        sql = run("sql", "map.json", "--dialect", "duckdb", *words, cwd=tmp_path).stdout
+        assert f'"{column}"' in sql
+        assert '"score"' not in sql
 
 
 def test_a_map_fitted_on_scores_is_saved_as_before(table, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +31,7 @@ from sureness.jobs.inputs import (
     is_saved,
     read_columns,
     refuse_given,
+    with_own_scores,
 )
 from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
@@ -51,7 +52,6 @@ from sureness.tables.frames import HeldTable, Place, Table, place_of
 from sureness.tables.id_values import segment_series
 from sureness.tables.reading import (
     add_column,
-    column_names,
     count_rows,
     filled,
     readable,
@@ -249,7 +249,8 @@ def apply(
     saved = None if isinstance(calibrator, ProbabilityMap) else calibrator
     check_outputs([(target, "table")], [place, saved, options.segments, *options.seen])
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
-    columns = _with_own_scores(fitted, place, columns)
+    fitted.check_fitted()
+    columns = with_own_scores([fitted], place, columns)
     required = RequiredColumns.of(fitted, place)
     if not is_saved(place):
         read = ("score", *(["user_id"] if required.users else []))
@@ -277,20 +278,6 @@ def apply(
         data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning,
         meaning_in_lists=in_lists, frame=frame,
     )  # fmt: skip
-
-
-def _with_own_scores(fitted: ProbabilityMap, place: Place, columns: Columns) -> Columns:
-    """The scores that the map was fitted on, where the caller names no other column."""
-    fitted.check_fitted()
-    own = fitted.horizon_.scores
-    if own is None or columns.score != Columns().score or is_saved(place):
-        return columns
-    names = column_names(place, columns)
-    if own in names:
-        return replace(columns, score=own)
-    read = columns.recognised(names, "score").score
-    warn(f"the calibrator was fitted on the column {own!r}, which {place} does not have; its column {read!r} is read")
-    return columns
 
 
 def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:

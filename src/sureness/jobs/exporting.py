@@ -59,7 +59,8 @@ def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: 
         Any saved map but one per user.
     options : SqlOptions
     columns : Columns, optional
-        Names of the columns score, user_id (users, queries or sessions) and segment, letter by letter.
+        Names of the columns score, user_id (users, queries or sessions) and segment, letter by letter; the scores are
+        by default those that the map was fitted on.
     """
     fitted = load(calibrator, ProbabilityMap)
     if fitted.joins_users:
@@ -71,7 +72,8 @@ def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: 
 
 
 def _text(fitted: ProbabilityMap, options: SqlOptions, columns: Columns) -> str:
-    dialect, column, segment = options.dialect, columns.score, columns.segment or "segment"
+    column = columns.score if columns.score != Columns().score else fitted.horizon_.scores or columns.score
+    dialect, segment = options.dialect, columns.segment or "segment"
     of_lists = isinstance(fitted, ListCalibrator)
     if not (of_lists or options.query):
         return fitted.expression(dialect, column, table=options.table, segment=segment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import polars as pl
 
 from sureness._progress import Progress
 from sureness._wording import agreeing, counted
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.interactions import Interactions, union
 from sureness.errors import EmptyError, SettingError, warn
 from sureness.recommender.run import Run, open_run
@@ -56,6 +58,27 @@ def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
         progress(step, done, total)
 
     return add
+
+
+def with_own_scores(maps: Iterable[ProbabilityMap], place: Place, columns: Columns) -> Columns:
+    """The scores that maps were fitted on, where the caller names no other column."""
+    own = {each.horizon_.scores or Columns().score for each in maps}
+    if own == {Columns().score} or columns.score != Columns().score or is_saved(place):
+        return columns
+    if len(own) > 1:
+        raise SettingError(
+            f"the calibrators were fitted on the columns {' and '.join(map(repr, sorted(own)))}, of which one can be "
+            "read; name it with columns=Columns(score=...), or give the others by themselves"
+        )
+    [column] = own
+    names = column_names(place, columns)
+    if column in names:
+        return replace(columns, score=column)
+    read = columns.recognised(names, "score").score
+    warn(
+        f"the calibrator was fitted on the column {column!r}, which {place} does not have; its column {read!r} is read"
+    )
+    return columns
 
 
 def read_columns(table: Table, columns: Columns, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import pairs_of_table
 from sureness.errors import ColumnError, SettingError
-from sureness.jobs.inputs import read_columns
+from sureness.jobs.inputs import read_columns, with_own_scores
 from sureness.jobs.listing import ListOptions, open_listing
 from sureness.jobs.options import Usually, plain
 from sureness.jobs.outputs import check_outputs
@@ -104,7 +104,9 @@ def report(
     grouping = ["segment" if segmented and name == columns.segment else name for name in options.group_column]
     fields = list(dict.fromkeys(name for each in fitted.values() for name in fields_of(each)))
     extra = [*segmented, *fields, *grouping]
-    rows, notes = _judged_rows(place_of(table), columns, options.most_rows, extra)
+    place = place_of(table)
+    judged = with_own_scores(fitted.values(), place, columns)
+    rows, notes = _judged_rows(place, judged, options.most_rows, extra)
     pairs = pairs_of_table(rows)
     titles = _optional(options.items, columns, ["item_id", "title"])
     log = _optional(options.seen, columns, ["user_id"])
@@ -116,7 +118,7 @@ def report(
             groups=_groups(rows, grouping),
             segments=rows["segment"].to_numpy() if segmented else None,
             fields=rows.select(fields) if fields else None,
-            candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score", *segmented, *fields]),
+            candidates=_optional(options.candidates, judged, ["user_id", "item_id", "score", *segmented, *fields]),
         ),
         additions=Additions(
             title=options.title, outcome=options.outcome, notes=notes,
