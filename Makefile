@@ -18,7 +18,7 @@ DATA ?=
 SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters test-sql test-spark sql-table recbole bench bench-spark attack clean
+.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters test-sql test-spark test-service test-browser attack-service bench-service sql-table recbole bench bench-spark attack clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,6 +106,23 @@ test-spark: $(SQL)/.installed  ## Test sureness.spark on real sessions of Spark,
 	connect=$$!; \
 	SURENESS_DATA='$(SURENESS_DATA)' SURENESS_SPARK=classic $(SQL)/bin/python -m pytest tests/spark -n 0 -k "not connect"; \
 	classic=$$?; wait $$connect && exit $$classic
+
+$(VENV)/.service: $(INSTALLED) tools/install_clients.sh
+	bash tools/install_clients.sh
+	$(BIN)/python -m pip $(PIP) --editable '.[service]'
+	@touch $@
+
+test-service: $(VENV)/.service  ## Test `sureness serve` with clients of others against a real server, reloads under load too
+	$(BIN)/python -m pytest tests/service -n 2
+
+test-browser: $(VENV)/.service  ## Drive every view of the explorer in Chromium, on a phone and on a desktop
+	$(BIN)/python -m pytest tests/browser -n 0
+
+attack-service: $(VENV)/.service  ## Ten minutes of reloads under load, 100,000 mixed requests, 10,000 connections
+	$(BIN)/python -m tests.service.attack
+
+bench-service: $(VENV)/.service  ## Measure the service with wrk and h2load; writes benchmarks/RESULTS-service.md
+	$(BIN)/python -m benchmarks.service
 
 sql-table: $(SQL)/.installed  ## Compare that SQL with Python on real databases; writes the table of docs/measured/databases.md
 	$(SQL)/bin/python -m tests.sql.table

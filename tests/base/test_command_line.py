@@ -6,6 +6,7 @@ import pytest
 
 COMMANDS = (
     "demo", "train", "distill", "evaluate", "fit", "apply", "report", "list-size", "allocate", "sql", "inspect",
+    "serve",
     "data list", "data fetch", "data describe", "data simulate",
 )  # fmt: skip
 
@@ -49,6 +50,7 @@ NEEDING = [
     ("report table.parquet platt.json", "plots"),
     ("demo --recommender svd", "plots"),
     ("demo", "plots"),
+    ("serve recommender.sureness", "serve"),
     ("list-size run.sureness -o lists.parquet --report page.html", "plots"),
 ]
 

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report:write_report", "Judge calibrators on labelled pairs and write a page."),
     "list-size": ("list_size:list_size", "Show each user as many items as are worth showing."),
     "allocate": ("allocate:allocate_lists", "Share the slots of a page, or a budget over all users."),
+    "serve": ("serve:serve_recommender", "Answer over HTTP, and look at a recommender in a browser."),
     "sql": ("sql:print_sql", "Print a calibrator as SQL, for the database that holds the scores."),
     "export": (
         "export:export_factors",
