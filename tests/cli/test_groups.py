@@ -68,3 +68,13 @@ def test_scores_without_labels_are_no_probabilities(tmp_path):
     done = run("fit", "scores.csv", "--base-rate", "0.1", cwd=tmp_path)
     assert done.returncode == 1
     assert "scores of a table without labels must lie in [0, 1], got 0.2 to 3" in done.stderr
+
+
+def test_a_cut_off_is_printed_for_all_or_for_each_group(ranked):
+    succeed("fit", "ranked.parquet", "--method", "platt", "-o", "pairs.json", cwd=ranked)
+    done = succeed("sql", "pairs.json", "--dialect", "duckdb", "--at-least", "0.3", cwd=ranked)
+    score = sn.load(ranked / "pairs.json").score_for(0.3)
+    assert done == f'"score" >= {score!r}e0\n'
+    succeed("fit", "ranked.parquet", "--method", "lists", "--group", "topic", "-o", "lists.json", cwd=ranked)
+    words = ("--dialect", "duckdb", "--at-least", "0.3", "--group", "topic", "--table", "ranked")
+    assert succeed("sql", "lists.json", *words, cwd=ranked).endswith('GROUP BY "topic"\n')

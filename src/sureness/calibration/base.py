@@ -16,16 +16,19 @@ from sureness._types import Estimand, FloatArray, Risk, ScoresAre
 from sureness._wording import counted
 from sureness.calibration._plain import estimand_of
 from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, log_odds_of
-from sureness.calibration.expressing import Conditional, finite, guarded, logit_tree
+from sureness.calibration.expressing import Conditional, DialectName, finite, guarded, logit_tree
 from sureness.calibration.families import TREE, Column, Formula, Operations, sigmoid_of
 from sureness.calibration.horizon import Horizon
+from sureness.calibration.inverse import scores_for
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
 from sureness.calibration.usable import Reach, say_masked, usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning, warn
-from sureness.expressions.columns import ColumnNames
+from sureness.expressions.columns import ColumnNames, path_of
+from sureness.expressions.dialects import dialect_named
 from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference
+from sureness.expressions.onnx_printer import onnx_of
 from sureness.numerics.checks import check_choice
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit, sigmoid
@@ -33,6 +36,8 @@ from sureness.propensity import check_effective_sample_size
 from sureness.saving.packed import Form, Packed, Parts, kind_of, real, reals
 
 if TYPE_CHECKING:
+    import onnx
+
     from sureness.calibration.field_effects import EffectCells
     from sureness.calibration.list_sample import ListSample
 from sureness._registry import find, names
@@ -184,6 +189,58 @@ class Calibrator(ProbabilityMap):
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return self._of_known(scores, self._probability, 0.0)
+
+    def score_for(self, probability: float) -> float:
+        """The score with a probability: the cut-off for a search engine, a vector index or an indexed column.
+
+        A map with steps, and one that never reaches the probability, is refused.
+
+        Examples
+        --------
+        >>> from sureness.calibration.parametric import PlattCalibrator
+        >>> calibrator = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
+        >>> float(calibrator.probability([calibrator.score_for(0.6)]).round(12)[0])
+        0.6
+        """
+        self.check_fitted()
+        if not self.rises:
+            raise SettingError(
+                f"{type(self).__name__} has steps or may fall, so a probability has no score of its own; use "
+                "ShapeCalibrator, IsotonicCalibrator or a parametric map"
+            )
+        bounded = self.scores_are_ == "probabilities"
+        low, high = ([0.0], [1.0]) if bounded else ([self.score_range_[0]], [self.score_range_[1]])
+        found = scores_for(
+            probability, lambda scores: self.log_odds_of(scores, Who(len(scores))), np.array(low), np.array(high),
+            type(self).__name__, bounded=bounded,
+        )  # fmt: skip
+        return float(found[0])
+
+    @property
+    def rises(self) -> bool:
+        """Whether the fitted map never falls."""
+        return self.monotone_by_design
+
+    def condition(self, dialect: DialectName, probability: float, column: str = "score") -> str:
+        """The condition that a score has at least a probability, as SQL that an index of the scores serves.
+
+        Examples
+        --------
+        >>> from sureness.calibration.parametric import PlattCalibrator
+        >>> calibrator = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
+        >>> calibrator.condition("duckdb", 0.5)
+        '"score" >= 1.5e0'
+        """
+        known = dialect_named(dialect)
+        return f"{known.identifier(*path_of(column))} >= {known.double_literal(self.score_for(probability))}"
+
+    def onnx(self, column: str = "score") -> onnx.ModelProto:
+        """The map as an ONNX model of a column of 32-bit scores; needs the extra ``onnx``.
+
+        The output ``probability`` is NaN for scores that the map does not take. A map without a formula is refused.
+        """
+        self.check_fitted()
+        return onnx_of(self._for_all(ColumnNames(column)), column)
 
     def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return self._of_known(scores, self._log_odds, -np.inf)

@@ -17,6 +17,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.fields import Fields, FieldTable, columns_of, full_column
 from sureness.calibration.horizon import Horizon
+from sureness.calibration.inverse import scores_for
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.list_query import list_expression, list_query
 from sureness.calibration.list_sample import ENOUGH, MOST_TIMES, ListSample, sample_lists
@@ -36,7 +37,8 @@ from sureness.calibration.usable import Reach, usable, usable_pairs
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
-from sureness.numerics.checks import as_array, check_scores, check_whole, one_dimension, same_length
+from sureness.expressions.dialects import dialect_named
+from sureness.numerics.checks import as_array, check_rate, check_scores, check_whole, one_dimension, same_length
 from sureness.numerics.conversion import is_missing
 from sureness.numerics.grouping import hash_ids
 from sureness.numerics.logistic import sigmoid
@@ -49,6 +51,7 @@ FEW_POSITIVES = 300
 
 _RAMPS = 4  # of a score and of the history
 _FARTHEST = 1e100  # a trait
+_SAME_CUT = 1e-9  # of the range of scores: rounding of a cut-off
 _LIGHT, _HEAVY = 0.01, 0.99  # quantiles of the history between which groups go from light to heavy
 
 
@@ -348,6 +351,68 @@ class ListCalibrator(ProbabilityMap):
             scores = np.where(there, scores, self.score_range_[0])
         found = self._log_odds(scores, who.groups)
         return found if there.all() else np.where(there, found, -np.inf)
+
+    def score_for(
+        self,
+        probability: float,
+        scores: ArrayLike,
+        *,
+        groups: ArrayLike | pl.Series,
+        history: ArrayLike | None = None,
+        traits: FieldTable | None = None,
+    ) -> pl.DataFrame:
+        """The score with a probability in each group: its cut-off.
+
+        Parameters
+        ----------
+        probability : float
+        scores, groups, history, traits
+            The candidates, as for `probability`. Traits must be those of groups.
+
+        Returns
+        -------
+        DataFrame with the columns group and score, in the order of the groups' first candidates
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> queries, scores = np.repeat(np.arange(200), 30), rng.normal(size=6_000)
+        >>> labels = rng.random(6_000) < 1 / (1 + np.exp(3 - 2 * scores))
+        >>> calibrator = ListCalibrator().fit(scores, labels, groups=queries)
+        >>> calibrator.score_for(0.3, scores, groups=queries).shape
+        (200, 2)
+        """
+        self.check_fitted()
+        given = check_scores(scores).astype(np.float64, copy=False)
+        who, names = self.grouped(given, groups, history, traits), as_series(groups)
+        if who.groups is None or not len(given):
+            return pl.DataFrame({"group": names, "score": given})
+        row = np.full(len(given), self.score_range_[0])
+        found = scores_for(
+            probability, lambda asked: self.log_odds_of(asked, who), row, np.full(len(given), self.score_range_[1]),
+            "the map of a group",
+        )  # fmt: skip
+        table = pl.DataFrame({"group": names, "score": found})
+        score = pl.col("score")
+        apart = (score.max() - score.min()).alias("apart")
+        cut = table.group_by("group", maintain_order=True).agg(score.first(), apart)
+        if (cut["apart"] > _SAME_CUT * (self.score_range_[1] - self.score_range_[0])).any():
+            raise SettingError("the map reads traits of items, so a group has no single cut-off; compare probabilities")
+        return cut.drop("apart")
+
+    def cutoffs(
+        self, dialect: DialectName, probability: float, table: str, score: str = "score", *, group: str = "user_id",
+        history: str = HISTORY,
+    ) -> str:  # fmt: skip
+        """A query that gives the lowest score with at least a probability, for each group of a table that has one."""
+        check_rate(probability, "probability")
+        known = dialect_named(dialect)
+        name, least = known.identifier, known.double_literal(probability)
+        return (
+            f"SELECT {name(group)}, MIN({name(score)}) AS {name('score')}\n"
+            f"FROM (\n{self.query(dialect, table, score, group=group, history=history)}\n) AS {name('likely')}\n"
+            f"WHERE {name('probability')} >= {least}\nGROUP BY {name(group)}"
+        )
 
     def _log_odds(self, scores: FloatArray, groups: Groups) -> FloatArray:
         inputs = self._inputs(scores, groups)

@@ -44,6 +44,10 @@ class ParametricCalibrator(Calibrator):
         self.check_fitted()
         return self.family.natural(self.intercept_, self.coef_, self.fitted_range_)
 
+    @property
+    def rises(self) -> bool:
+        return bool(np.all(self.coef_ >= 0))
+
     def _log_odds_formula(self) -> Formula | None:
         return self._in_form(self._logit_of)
 

@@ -22,6 +22,7 @@ from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.field_effects import CodedPairs, Coding, FieldEffects
 from sureness.calibration.field_trees import column_of, effects_tree, some_field_known
 from sureness.calibration.fields import SIDES, Field, Fields, FieldTable, PairNumbers, columns_of, full_column
+from sureness.calibration.inverse import scores_for
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.shape import ShapeCalibrator
@@ -288,6 +289,20 @@ class SegmentCalibrator(ProbabilityMap):
             level, stretch = np.hypot(found.get(name, (0.0, 0.0)), term.width)  # of both sizes of groups
             found[name] = (float(level), float(stretch))
         return found
+
+    def score_for(self, probability: float, *, segments: FieldTable | ArrayLike) -> FloatArray:
+        """The score with a probability for each row of segments, shape (n,); see `Calibrator.score_for`."""
+        self.check_fitted()
+        n = pl.DataFrame(columns_of(segments, self.fields_)).height
+        who = self.who(n, segments=segments)
+        bounded = self._base.scores_are_ == "probabilities"
+        low, high = (0.0, 1.0) if bounded else self.score_range_
+        if not (self._base.rises and self.global_.rises):
+            raise SettingError(f"{self._base!r} has steps or may fall, so a probability has no score of its own")
+        return scores_for(
+            probability, lambda scores: self.log_odds_of(scores, who), np.full(n, low), np.full(n, high),
+            "the map of a segment", bounded=bounded,
+        )  # fmt: skip
 
     def reach(self) -> Reach | None:
         return self.global_.reach()

@@ -61,6 +61,10 @@ class TopNCalibrator(Calibrator):
         """Whether the fitted map never decreases."""
         return (self.base or GaussianCalibrator()).monotone_by_design
 
+    def score_for(self, probability: float) -> float:
+        self.check_fitted()
+        return self.base_.score_for(probability)
+
     def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
         """`fit` for a calibration set that knows its users."""
         base: Calibrator = clone(self.base) if self.base is not None else GaussianCalibrator()

@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "columns": ["ColumnNames"],
         "dialects": ["DIALECTS", "SqlDialect", "dialect_named"],
         "nodes": ["Case", "Choose", "Compare", "Id", "Is", "Named", "Node", "Number", "Reference"],
+        "onnx_printer": ["onnx_of"],
         "polars_printer": ["polars_of"],
         "sql_printer": ["LONGEST", "Computed", "computed_sql", "sql_of"],
     },

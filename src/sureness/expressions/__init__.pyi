@@ -12,6 +12,7 @@ from sureness.expressions.nodes import Named as Named
 from sureness.expressions.nodes import Node as Node
 from sureness.expressions.nodes import Number as Number
 from sureness.expressions.nodes import Reference as Reference
+from sureness.expressions.onnx_printer import onnx_of as onnx_of
 from sureness.expressions.polars_printer import polars_of as polars_of
 from sureness.expressions.sql_printer import LONGEST as LONGEST
 from sureness.expressions.sql_printer import Computed as Computed
@@ -35,6 +36,7 @@ __all__ = [
     "SqlDialect",
     "computed_sql",
     "dialect_named",
+    "onnx_of",
     "polars_of",
     "sql_of",
 ]

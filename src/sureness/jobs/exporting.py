@@ -11,7 +11,9 @@ from typing import Annotated
 
 import numpy as np
 
+from sureness._settings import written
 from sureness._types import FloatArray
+from sureness.calibration.base import Calibrator
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
@@ -34,6 +36,10 @@ class SqlOptions:
     dialect: Annotated[DialectName, "The database; Databricks is spark."]
     table: Annotated[str | None, "Table of the columns; a dot separates schema and table."] = None
     query: Annotated[bool, "Print a whole query of the table. Maps for lists are always one."] = False
+    at_least: Annotated[
+        float | None,
+        "Print which scores have at least this probability; for lists a query of a cut-off per group.",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +81,51 @@ def _text(fitted: ProbabilityMap, options: SqlOptions, columns: Columns) -> str:
     column = columns.score if columns.score != Columns().score else fitted.horizon_.scores or columns.score
     dialect, segment = options.dialect, columns.segment or "segment"
     of_lists = isinstance(fitted, ListCalibrator)
+    if options.at_least is not None and isinstance(fitted, Calibrator):
+        return fitted.condition(dialect, options.at_least, column)
+    if options.at_least is not None and not of_lists:
+        raise SettingError(f"{type(fitted).__name__} has one cut-off per segment; in Python, score_for() gives them")
     if not (of_lists or options.query):
         return fitted.expression(dialect, column, table=options.table, segment=segment)
     if options.table is None:
         raise SettingError("a query needs the name of the table with the scores, got none; give table=...")
     if isinstance(fitted, ListCalibrator):
+        if options.at_least is not None:
+            return fitted.cutoffs(dialect, options.at_least, options.table, column, group=columns.user_id)
         return fitted.query(dialect, options.table, column, group=columns.user_id)
     return fitted.query(dialect, options.table, column, segment=segment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxResult:
+    """The file that was written."""
+
+    output: Path
+    calibrator: str
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        return plain({"output": self.output, "calibrator": self.calibrator})  # type: ignore[no-any-return]
+
+
+def export_onnx(calibrator: str | PathLike[str], output: str | PathLike[str]) -> OnnxResult:
+    """Write a saved calibrator of pairs as an ONNX file: 32-bit scores in, probabilities out.
+
+    Parameters
+    ----------
+    calibrator : path
+        A calibrator of pairs that has a formula.
+    output : path
+    """
+    target = Path(output)
+    check_outputs([(target, "onnx")], [calibrator])
+    fitted = load(calibrator, ProbabilityMap)
+    if not isinstance(fitted, Calibrator):
+        raise SettingError(f"ONNX takes a calibrator of single scores, got {type(fitted).__name__}; use sureness sql")
+    made = fitted.onnx().SerializeToString()
+    with replacing(target) as path:
+        path.write_bytes(made)
+    return OnnxResult(output=target, calibrator=written(fitted))
 
 
 FACTORS, IDS = "factors.npz", "ids.json"
@@ -153,8 +197,8 @@ def _factors_of(source: ScoreSource) -> FactorSource:
 def _write(folder: Path, factors: FactorSource) -> None:
     """Both files or neither: ids of one model beside the factors of another would give wrong scores."""
     users, items = id_maps(factors)
-    with ExitStack() as written:
-        arrays, ids = (written.enter_context(replacing(folder / name)) for name in (FACTORS, IDS))
+    with ExitStack() as both:
+        arrays, ids = (both.enter_context(replacing(folder / name)) for name in (FACTORS, IDS))
         with arrays.open("wb") as opened:  # numpy would add an ending to a name
             np.savez(opened, **_arrays(factors))  # type: ignore[arg-type]  # read as allow_pickle
         named = {"users": users.ids.to_list(), "items": items.ids.to_list()}

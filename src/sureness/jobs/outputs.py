@@ -16,8 +16,8 @@ from sureness.tables.files import would_hold
 from sureness.tables.frames import Files, Table, place_of
 
 AnyPath = str | PathLike[str]
-Kind = Literal["table", "page", "file", "json", "arrays", "figures", "folder"]
-"""What is written: a table, a page, a saved form, arrays of numpy; or files into a folder, only figures or any."""
+Kind = Literal["table", "page", "file", "json", "arrays", "onnx", "figures", "folder"]
+"""What is written: table, page, saved form, arrays of numpy, graph; or files into a folder, only figures or any."""
 
 CHECKPOINTS = f"{ENDINGS['file']}.checkpoints"
 """How the folder of a training's checkpoints ends; nothing else is written into it."""
@@ -28,6 +28,7 @@ _ENDINGS: dict[Kind, tuple[str, ...]] = {
     "file": (ENDINGS["file"],),
     "json": (ENDINGS["json"],),
     "arrays": (".npz",),
+    "onnx": (".onnx",),
 }
 _FIGURES = (".png", ".svg")
 
