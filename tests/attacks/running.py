@@ -26,6 +26,7 @@ from tests.attacks import (
     odd_text,
     overwrites,
     races,
+    streams,
 )
 from tests.attacks.commands import CASES
 from tests.attacks.outcome import Outcome
@@ -54,6 +55,7 @@ def attacks() -> dict[str, Attack]:
         "overwrites": lambda _: overwrites.overwrite_all(),
         "hostile-data": lambda _: hostile_data.attack_doors(),
         "hostile-files": hostile_files.attack_commands,
+        "streams": streams.attack_streams,
         "odd-text": odd_text.attack_text,
         "masked-scores": lambda _: masked_scores.attack_all(),
         "coverage": lambda _: _coverage(),

@@ -603,6 +603,15 @@ def test_the_page_has_every_section(runs, split, tmp_path):
     assert {path.name for path in (tmp_path / "figures").iterdir()} >= {"list_sizes.png", "list_degree.svg"}
 
 
+def test_titles_may_come_from_a_log_of_orders_with_names_of_its_own(runs, tmp_path):
+    orders = pl.DataFrame({"article": np.arange(120) % 60, "name": [f"Title {n % 60}" for n in range(120)]})
+    orders.write_csv(tmp_path / "orders.csv")
+    words = ("--report", "page.html,items=orders.csv", "--columns", "item_id=article,title=name")
+    told(runs / "run.sureness", *words, "-o", "lists.parquet", cwd=tmp_path)
+    lists = pl.read_parquet(tmp_path / "lists.parquet")
+    assert lists["title"].to_list() == [f"Title {number}" for number in lists["item_id"]]
+
+
 @pytest.mark.parametrize(
     ("words", "word"),
     [

@@ -143,8 +143,9 @@ def _data_options() -> None:
 def _version(wanted: bool) -> None:
     if wanted:
         from sureness import __version__
+        from sureness.cli._output import write_out
 
-        sys.stdout.write(f"sureness {__version__}\n")
+        write_out(f"sureness {__version__}")
         raise typer.Exit
 
 
@@ -211,7 +212,7 @@ def _ignore_interrupts() -> None:
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, SurenessWarning) and str(message) not in _warned:
         _warned.add(str(message))
-        _print_sentence("[bold yellow]note:[/] ", as_typed(str(message), _typed))
+        _print_sentence("[bold yellow]note:[/] ", in_words_of_command(str(message)))
 
 
 def _print_sentence(prefix: str, sentence: str) -> None:
@@ -224,6 +225,11 @@ def _print_sentence(prefix: str, sentence: str) -> None:
     except OSError:  # such as a full disk: what cannot be shown must not end a job that is done
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), 2)
+
+
+def in_words_of_command(sentence: str) -> str:
+    """A sentence of the library with the options of the command that runs."""
+    return as_typed(sentence, _typed)
 
 
 def as_typed(sentence: str, typed: Mapping[str, str], *, names: bool = False) -> str:

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich import progress as bars
 from rich.console import Console
@@ -16,12 +16,21 @@ from rich.text import Text
 
 from sureness._progress import Progress
 from sureness._wording import visible
-from sureness.errors import OutputError
+from sureness.cli._output import printing, write_out
 from sureness.jobs.options import Result, plain
 
 R = TypeVar("R", bound=Result)
 
-out = Console(highlight=False)
+
+class _Results(Console):
+    """What a command prints on standard output; a sentence if that is not possible."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with printing():
+            super().print(*objects, **options)
+
+
+out = _Results(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
@@ -84,13 +93,6 @@ def print_json(content: Mapping[str, object]) -> None:
     write_out(json.dumps(plain(content), indent=2, allow_nan=False))
 
 
-def write_out(text: str) -> None:
-    """Print a text that is the result itself: nothing wrapped, nothing coloured; refused if nobody can get it."""
-    if sys.stdout is None:
-        raise OutputError("cannot print the result: standard output is closed")
-    sys.stdout.write(f"{text}\n")
-
-
 def say(*lines: str) -> None:
     """Print lines as they are: no markup, no line breaks of our own."""
     for line in lines:
@@ -98,8 +100,10 @@ def say(*lines: str) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print what people should know before they read the result."""
-    say(*(f"note: {note}" for note in notes))
+    """Print what people should know before they read the result, with arguments as they are typed."""
+    from sureness.cli._app import in_words_of_command  # which imports this module too
+
+    say(*(f"note: {in_words_of_command(note)}" for note in notes))
 
 
 def print_next(written: str, run: object) -> None:

@@ -61,7 +61,7 @@ def list_size(
     ] = False,
     calibration: Annotated[CalibrationOptions, Spread(panel="Runs")],
     page: Annotated[PageOptions, Spread(panel="Runs", gathered={"--report": _PAGE})],
-    used: Annotated[Columns, columns("probability", "user_id", "item_id", "domain")],
+    used: Annotated[Columns, columns("probability", "user_id", "item_id", "domain", "title")],
     json: Json = False,
 ) -> None:
     """Show each user as many items as are worth showing.

@@ -21,7 +21,7 @@ def write_report(
     calibrators: Annotated[list[Path], typer.Argument(help="Calibrators written by `sureness fit`; the first leads.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.")] = Path("report.html"),
     options: Annotated[ReportOptions, Spread()],
-    used: Annotated[Columns, columns("score", "label", "user_id", "item_id", "weight", "segment")],
+    used: Annotated[Columns, columns("score", "label", "user_id", "item_id", "weight", "segment", "title")],
     json: Json = False,
 ) -> None:
     """Judge calibrators on labelled pairs and write one self-contained HTML page."""

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sureness.cli._console import present, write_out
+from sureness.cli._console import present
 from sureness.cli._options import Json, Spread, names, spread
+from sureness.cli._output import write_out
 from sureness.jobs.exporting import SqlOptions, SqlResult, translate
 from sureness.tables.columns import Columns
 

@@ -119,6 +119,7 @@ class Columns(TextFormat):
     domain: str = "domain"
     segment: str | None = None
     cost: str = "cost"
+    title: str = "title"
     group: Annotated[str | None, "Column of the groups: users, queries or sessions; the same as user_id."] = None
 
     def __post_init__(self) -> None:
