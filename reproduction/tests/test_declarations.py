@@ -140,7 +140,7 @@ def test_settings_are_valid_and_everything_is_tried_equally_at_full_scale(start,
     for scale, role in product(("quick", "full"), settings.SIZES):
         assert [make_recommender(model, **each) for each in settings.alone(scale, start, model, role)]
     teacher, student = (settings.alone("full", start, model, role) for role in settings.SIZES)
-    assert len(teacher) == len(student) >= 4
+    assert len(teacher) == len(student) >= 2
     methods = ("bd", "cd", "rd", "bd-public") if start == "strong" else ("bd", "cd", "rd")
     points = [{"data": "citeulike-bd", "start": start, "model": model, "methods": [method]} for method in methods]
     chosen = [settings.chosen("full", point) for point in points]

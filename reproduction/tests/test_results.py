@@ -13,8 +13,17 @@ from sureness.errors import DataError
 from sureness_reproduction import pages
 from sureness_reproduction.cells import CellError, CellStore, run_cells
 from sureness_reproduction.claims import RESULTS
-from sureness_reproduction.declarations import find_studies
-from sureness_reproduction.pages import blocks, claims_shown, merge_results, not_run, run_studies, with_published
+from sureness_reproduction.declarations import find_studies, studies
+from sureness_reproduction.figures import Lines
+from sureness_reproduction.pages import (
+    blocks,
+    claims_shown,
+    merge_results,
+    named,
+    not_run,
+    run_studies,
+    with_published,
+)
 from sureness_reproduction.results import Results, merged, read_csv
 from sureness_reproduction.study import Asked, Claim
 
@@ -209,3 +218,23 @@ def test_what_has_no_p_value_keeps_its_verdict_when_others_are_merged():
     assert table.select("model", "p_holm", "holds").rows() == [
         ("bpr", None, "yes"), ("cml", 0.06, "open"), ("als", 0.06, "open")
     ]  # fmt: skip
+
+
+def test_a_figure_of_means_has_a_panel_for_each_remaining_key_and_a_line_for_each_value(results):
+    """Drawn from a summary alone, so committed rows are enough."""
+    lines = Lines("method", "model")
+    summary = results.summary.filter(metric="worth")
+    figure = lines.of(results.study, summary)
+    assert len(figure.axes) == 1
+    drawn = {line.get_label(): line.get_ydata().tolist() for line in figure.axes[0].get_lines()}
+    for model in summary["model"].unique():
+        assert drawn[named(model)] == summary.filter(model=model)["value"].to_list()
+    bars = Lines("model", "method", bars=True).of(results.study, results.summary)
+    assert len(bars.axes) == results.summary["metric"].n_unique()
+    assert len(bars.axes[0].patches) == summary.height
+
+
+def test_every_figure_is_drawn_but_for_case_studies():
+    """Figures 2.6 and 4.6 show single users: their tables list what the figures show."""
+    told = [each for each in studies() if "figure" in each.number and each.draw is None]
+    assert {number for each in told for number in each.tables_and_figures} == {"figure-2.6", "figure-4.6"}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import numpy as np
+import polars as pl
 
 import sureness as sn
 from sureness import metrics, report
@@ -11,7 +15,9 @@ from sureness_reproduction.calibration.maps import WITH_ANCHOR
 from sureness_reproduction.calibration.measures import TOP
 from sureness_reproduction.distillation.measures import STAGES
 from sureness_reproduction.list_size.perk import OURS, PUBLISHED
-from sureness_reproduction.results import Results
+from sureness_reproduction.pages import named
+from sureness_reproduction.results import SUMMARY, Results, shown_rows
+from sureness_reproduction.study import Study
 
 _PARAMETRIC = ("platt", "gaussian", "gamma")
 _DRAWN = ["sigmoid", "histogram", *(f"{name} naive" for name in _PARAMETRIC), "isotonic", "bbq",
@@ -51,22 +57,48 @@ def confidence_by_degree(results: Results) -> Any:
 
 def rank_differences(results: Results) -> Any:
     """Rank differences before and after BD, of the first model and start."""
+    return report.draw_rank_differences(_ranks(results))
+
+
+def two_models(results: Results) -> Any:
+    """How the ranks of two models differ on the test, and those of items that either ranks high."""
+    points = results.store.find(results.finished[0][1]).table("points")
+
+    def scatter(ax: Any) -> Any:
+        for number, role in enumerate(("teacher", "student")):
+            some = points.filter(drawn_by=role)
+            ax.scatter(
+                some["student_rank"], some["teacher_rank"], s=3, alpha=0.4, color=report.CYCLE[number], label=role
+            )
+        ax.set(xlabel="rank by the student", ylabel="rank by the teacher", title="items ranked high by")
+        ax.legend()
+        return ax
+
+    return report.draw_side_by_side([partial(report.draw_rank_differences, _ranks(results)), scatter])
+
+
+def _ranks(results: Results) -> dict[str, metrics.RankComparison]:
+    """The ranks of test interactions, of the first model and start by stage."""
     found: dict[str, metrics.RankComparison] = {}
     for point, cell in results.finished:
         name = STAGES.get(point["methods"][0], point["methods"][0])
         if name not in found:
             ranks = results.store.find(cell).table("ranks")
             found[name] = metrics.RankComparison(ranks.drop("n_items"), n_items=ranks["n_items"][0])
-    return report.draw_rank_differences(found)
+    return found
 
 
 def size_distributions(results: Results) -> Any:
-    """The distributions of the first data set, for F1."""
-    sizes = results.table("sizes")
-    first = sizes.filter(data=sizes["data"][0])
-    drawn = {name: first.filter(method=name)["size"].to_numpy() for name in (OURS, "Oracle", "MtCut", PUBLISHED)}
-    there = {name: some for name, some in drawn.items() if len(some)}
-    return report.draw_size_distributions(there)
+    """The distributions of every data set, for F1."""
+
+    def diagram(data: str, ax: Any) -> Any:
+        sizes = results.table("sizes").filter(data=data)
+        drawn = {name: sizes.filter(method=name)["size"].to_numpy() for name in (OURS, "Oracle", "MtCut", PUBLISHED)}
+        report.draw_size_distributions({name: some for name, some in drawn.items() if len(some)}, ax=ax)
+        ax.set_title(f"{named(data)}: {ax.get_title(loc='left')}", loc="left")
+        return ax
+
+    return report.draw_side_by_side([partial(diagram, data) for data in results.table("sizes")["data"].unique().sort()])
 
 
 def size_by_degree(results: Results) -> Any:
@@ -75,3 +107,56 @@ def size_by_degree(results: Results) -> Any:
     first = sizes.filter(data=sizes["data"][0], seed=0, method=PUBLISHED)
     sizes_by_degree = report.prepare_size_by_degree(first["size"].to_numpy(), first["degree"].to_numpy())
     return report.draw_size_by_degree(sizes_by_degree)
+
+
+# --- figures of means, which committed results are enough for ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Means along one key: a line or bars for each value of another, a panel for each value of the others."""
+
+    x: str
+    line: str
+    bars: bool = False
+
+    def __call__(self, results: Results) -> Any:
+        return self.of(results.study, results.summary)
+
+    def of(self, study: Study, summary: pl.DataFrame) -> Any:
+        """The figure of these means; test pairs of the training log are left out."""
+        table = shown_rows(study, summary).drop_nulls("value")
+        if "test" in table.columns:
+            table = table.filter(test="left_out")
+        keys = [name for name in table.columns if name not in (*SUMMARY, self.x, self.line)]
+        apart = [name for name in keys if table[name].n_unique() > 1]
+        panels = table.group_by(apart, maintain_order=True) if apart else [((), table)]
+        draws = [partial(self._panel, ", ".join(map(named, key)) or study.title, part) for key, part in panels]
+        return report.draw_side_by_side(draws, n_rows=-(-len(draws) // 3))
+
+    def _panel(self, title: str, table: pl.DataFrame, ax: Any) -> Any:
+        places = {value: place for place, value in enumerate(table[self.x].unique(maintain_order=True))}
+        lines = table.partition_by(self.line, as_dict=True, maintain_order=True)
+        for number, ((name,), some) in enumerate(lines.items()):
+            at = np.array([places[value] for value in some[self.x]])
+            style = {"color": report.CYCLE[number % len(report.CYCLE)], "label": named(name)}
+            if self.bars:
+                width = 0.8 / len(lines)
+                ax.bar(at + (number - (len(lines) - 1) / 2) * width, some["value"], width, **style)
+            else:
+                ax.plot(at, some["value"], marker=report.MARKERS[number % 4], **style)
+        ax.set_xticks(list(places.values()), [named(value) for value in places], rotation=30, ha="right")
+        ax.set_xlabel(named(self.x))
+        ax.set_title(title, loc="left")
+        ax.legend(title=None if self.line == "metric" else named(self.line), fontsize="small")
+        return ax
+
+
+fitted_functions = Lines("quantile", "method")
+propensities = Lines("estimator", "method", bars=True)
+sizes_of_partners = Lines("sizes", "method", bars=True)
+weights = Lines("to_student__weight", "to_teacher__weight")
+to_student = Lines("to_student__rank_gap_scale", "role")
+to_teacher = Lines("to_teacher__rank_gap_scale", "role")
+period = Lines("refresh_every", "role")
+bound = Lines("method", "metric")

@@ -194,10 +194,14 @@ def write_page(results: Results, folder: Path) -> None:
     if contrasts.height:
         _write(folder / f"{name}.claims.csv", contrasts.write_csv())
     if study.draw is not None and results.finished:
-        from sureness.report import save_figure
+        save_drawing(study.draw(results), folder / f"{name}.png")
 
-        drawn: Any = study.draw(results)
-        save_figure(getattr(drawn, "figure", None) or drawn, folder / f"{name}.png")
+
+def save_drawing(drawn: Any, path: Path) -> None:
+    """Write what a study has drawn, which may be a figure or its axes."""
+    from sureness.report import save_figure
+
+    save_figure(getattr(drawn, "figure", None) or drawn, path)
 
 
 def stem_of(results: Results, folder: Path) -> str:
@@ -223,7 +227,10 @@ def merge_results(results: Results, folder: Path, kept: Path) -> None:
             file = kept / f"{name}.{ending}"
             old = read_csv(file) if file.exists() else pl.DataFrame()
             _write(file, merged(old, read_csv(folder / f"{written}.{ending}")).write_csv())
-    if results.study.draw is not None and results.finished:
+    of_means = getattr(results.study.draw, "of", None)
+    if of_means is not None:  # all that are kept, not those of this run alone
+        save_drawing(of_means(results.study, read_csv(kept / f"{name}.csv")), kept / f"{name}.png")
+    elif results.study.draw is not None and results.finished:
         with replacing(kept / f"{name}.png") as temporary:
             shutil.copyfile(folder / f"{written}.png", temporary)
 
