@@ -170,15 +170,16 @@ def how_to_get(absent: Sequence[str]) -> str:
 
 def not_run(study: Study, summary: pl.DataFrame) -> list[str]:
     """What a summary lacks of the declared grid at full scale, as a sentence with the command that computes it."""
-    keys = [name for name in ("data", "model") if name in study.grid and name in summary.columns]
+    keys = [name for name in ("data", "start", "model") if name in study.grid and name in summary.columns]
     there = set(summary.select(keys).iter_rows())
     wanted = dict.fromkeys(tuple(point[name] for name in keys) for point, _ in study.points(Asked("full")))
     missing = [place for place in wanted if place not in there]
     if not missing:
         return []
-    models = {data: [named(name) for each, *rest in missing if each == data for name in rest] for data, *_ in missing}
+    models = {data: [" ".join(map(named, rest)) for each, *rest in missing if each == data and rest]
+              for data, *_ in missing}  # fmt: skip
     names = "; ".join(named(data) + (f" ({', '.join(some)})" if some else "") for data, some in models.items())
-    options = [f"--{name} {value}" for number, name in enumerate(keys)
+    options = [f"--{name} {value}" for number, name in enumerate(keys) if name != "start"
                for value in dict.fromkeys(place[number] for place in missing)]  # fmt: skip
     return [f"Not run: {names}. `sureness reproduce {study.name} --full {' '.join(options)}`", ""]
 
