@@ -117,5 +117,5 @@ def public(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
              for role, each in code["alone"][model].items()}  # fmt: skip
     return {
         "start": "public", "bases": bases, "schedule": {"epochs": code["epochs"][model] if full else 2},
-        "method": code["methods"][model] if row in code["rows"] else "alone", "tried": [code["rows"].get(row, {})],
+        "method": row if row in ("alone", "cd", "rd") else code["methods"][model], "tried": [code["rows"].get(row, {})],
     }  # fmt: skip
