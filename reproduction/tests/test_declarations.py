@@ -1,10 +1,12 @@
 """Studies in files: every name leads somewhere, mistakes are refused, and settings are valid and tried equally."""
 
+import os
 import tomllib
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reproduction.tests.small import DECLARED, KNOWN
@@ -14,8 +16,9 @@ from sureness_reproduction.cells import in_order
 from sureness_reproduction.declarations import DRAWINGS, PACKAGE, declared_studies, find_studies, read, studies
 from sureness_reproduction.distillation import settings
 from sureness_reproduction.distillation.controls import method_settings
-from sureness_reproduction.distillation.training import spread_over
+from sureness_reproduction.distillation.training import split_of, spread_over
 from sureness_reproduction.study import Asked
+from sureness_reproduction.workbench import DataShelf, SealedError, Workbench, sealing_tests
 
 
 def test_a_claim_is_made_for_each_value_and_metric():
@@ -157,3 +160,40 @@ def test_chapter_three_runs_the_artefact_on_citeulike_only():
     point = {"data": "amazon-music", "start": "published", "model": "bpr", "methods": ["bd"]}
     runs = [("full", {}), ("full", {"start": "strong"}), ("quick", {})]
     assert [settings.chosen(scale, point | changed) is None for scale, changed in runs] == [True, False, False]
+
+
+def test_all_methods_of_the_axes_have_the_same_budget():
+    """From each start and at each rate; without a start there is one rate, and no model alone."""
+    (study,) = find_studies(["distillation-axes"])
+    budgets = dict[tuple[str, float], list[dict]]()
+    for point, _ in study.points(Asked("full", seeds=1)):
+        found = settings.axes("full", point)
+        if point["methods"] != ["alone"]:
+            budgets.setdefault((point["start"], point["rate"]), []).append(found["schedule"])
+    assert set(budgets) == {("strong", 1.0), ("strong", 0.2), ("none", 1.0)}
+    for (_, rate), schedules in budgets.items():
+        assert len(schedules) == 3
+        assert all(each == schedules[0] for each in schedules)
+        assert (schedules[0]["fitted_rate"], schedules[0]["end_rate"]) == (rate, 0.0)
+
+
+@pytest.mark.skipif("SURENESS_DATA" not in os.environ, reason="needs the CiteULike split of the public code")
+def test_the_second_random_item_is_like_the_test():
+    """Items of the validation part that came with the data are rarer than those of the test."""
+
+    def unknown(split, held_out):
+        return float(
+            np.mean(np.bincount(split.train.item_rows, minlength=split.train.n_items)[held_out.item_rows] == 0)
+        )
+
+    bench = Workbench(DataShelf(None), {}, Path())
+    given, drawn = bench.split("citeulike-bd"), split_of(bench, data="citeulike-bd", start="strong")
+    assert unknown(given, given.validation) > 1.5 * unknown(given, given.test)
+    assert 0.5 < unknown(drawn, drawn.validation) / unknown(drawn, drawn.test) < 1.5
+    assert [len(part) for part in drawn.parts.values()] == [
+        len(given.train) + len(given.validation) - given.train.n_users, given.train.n_users, len(given.test)
+    ]  # fmt: skip
+    with sealing_tests():
+        sealed = split_of(bench, data="citeulike-bd", start="strong")
+    with pytest.raises(SealedError):
+        _ = sealed.test

@@ -39,7 +39,7 @@ class Settings:
 
     n_factors: int = 64  # length of the embeddings
     learning_rate: float = 0.002  # of Adam
-    end_rate: float = 1.0  # share of it after the last epoch, to which it falls evenly; constant in distillation
+    end_rate: float = 1.0  # share of it after the last epoch, to which it falls evenly; distillation has its own
     l2: float = 0.01  # pull towards zero on each embedding that a pair uses, per pair
     adam: Adam = "rows"  # what a step moves: the rows of its batch, or every parameter
     weight_decay: float = 0.0  # of dense Adam: pull towards zero on every parameter in every step
