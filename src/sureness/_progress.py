@@ -35,6 +35,24 @@ def part_of(progress: Progress, number: int, count: int, name: str) -> Progress:
     return report
 
 
+EVERY = 0.2
+"""Least number of seconds between two reports within a step, so that quick steps cost nothing."""
+
+
+def seldom(progress: Progress) -> Progress:
+    """The same progress, reported at most every `EVERY` seconds and at the end."""
+    reported_at = -EVERY
+
+    def report(step: str, done: int, total: int) -> None:
+        nonlocal reported_at
+        now = time.monotonic()
+        if done >= total or now - reported_at >= EVERY:
+            reported_at = now
+            progress(step, done, total)
+
+    return report
+
+
 class PrintedProgress:
     r"""Progress as one line of text that is written over again, in a terminal or under the cell of a notebook.
 
@@ -43,7 +61,7 @@ class PrintedProgress:
     stream : text file, optional
         Where to write; by default standard error.
     every : float
-        Least number of seconds between two writes within a step, so that quick steps cost nothing.
+        Least number of seconds between two writes within a step.
 
     Examples
     --------
@@ -55,7 +73,7 @@ class PrintedProgress:
     '\repochs: 50% (1 of 2)\repochs: 100% (2 of 2)\n'
     """
 
-    def __init__(self, stream: TextIO | None = None, *, every: float = 0.2) -> None:
+    def __init__(self, stream: TextIO | None = None, *, every: float = EVERY) -> None:
         self.stream = stream
         self.every = every
         self._written_at = -every

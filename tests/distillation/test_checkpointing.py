@@ -56,7 +56,7 @@ def stopping_after(calls):
 @pytest.fixture
 def reporting_every_step(monkeypatch):
     """Every step and every block of a refresh is reported, so that a run can be stopped in any of them."""
-    monkeypatch.setattr(joint, "_REPORT_SECONDS", -1.0)
+    monkeypatch.setattr("sureness._progress.EVERY", -1.0)
     monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 40 * 100)
 
 

@@ -235,7 +235,7 @@ def test_training_that_diverges_is_refused():
 
 
 def test_progress_is_reported_from_the_first_step_to_the_last(monkeypatch):
-    monkeypatch.setattr(joint, "_REPORT_SECONDS", -1.0)
+    monkeypatch.setattr("sureness._progress.EVERY", -1.0)
     reported = []
     joined(model(), model(n_factors=2)).fit(*parts(), progress=lambda *step: reported.append(step))
     shares = [done / total for text, done, total in reported if text.startswith("epoch")]
@@ -252,10 +252,12 @@ def test_progress_is_reported_from_the_first_step_to_the_last(monkeypatch):
 
 
 def test_progress_is_not_reported_too_often(monkeypatch):
-    monkeypatch.setattr(joint, "_REPORT_SECONDS", 1e9)
+    monkeypatch.setattr("sureness._progress.EVERY", 1e9)
     reported = []
     joined(model(), model(n_factors=2)).fit(parts()[0], progress=lambda *step: reported.append(step))
-    (last,) = [step for step in reported if step[0].startswith("epoch")]
+    first, *_, last = steps = [step for step in reported if step[0].startswith("epoch")]
+    assert len(steps) <= 3
+    assert first[0].startswith("epoch 1")
     assert last[0].startswith("epoch 6")
     assert last[1] == last[2]
 

@@ -89,7 +89,7 @@ def test_a_run_that_is_over_is_not_run_again(checkpoint, monkeypatch):
 
 
 def test_progress_resumes_where_it_was(tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "_REPORT_SECONDS", -1.0)
+    monkeypatch.setattr("sureness._progress.EVERY", -1.0)
     quick(epochs=2).fit(*parts(), checkpoint=tmp_path / "run.ckpt")
     reports = []
     quick(epochs=4).fit(*parts(), checkpoint=tmp_path / "run.ckpt", progress=lambda *said: reports.append(said))

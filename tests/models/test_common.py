@@ -30,7 +30,7 @@ from sureness.errors import (
 )
 from sureness.metrics.ranking import evaluate_ranking
 from sureness.models.base import Recommender
-from sureness.models.bpr import BPR, BPRSettings
+from sureness.models.bpr import BPR
 from sureness.models.catalogue import make_recommender, model_names, model_type
 from sureness.models.networks import training
 from sureness.saving.objects import load
@@ -447,7 +447,7 @@ def test_an_interrupted_fit_restores_them_too():
 @every
 @pytest.mark.parametrize("validated", [True, False])
 def test_progress_reports_every_step_with_loss_and_metric(name, validated, monkeypatch):
-    monkeypatch.setattr(training, "_REPORT_SECONDS", -1.0)
+    monkeypatch.setattr("sureness._progress.EVERY", -1.0)
     split, reports = simulated(), []
     model = quick(name, validate_every=1).fit(
         split.train, split.validation if validated else None, progress=lambda *said: reports.append(said)
@@ -455,7 +455,7 @@ def test_progress_reports_every_step_with_loss_and_metric(name, validated, monke
     texts, done, totals = zip(*reports, strict=True)
     assert len(set(totals)) == 1
     assert list(done) == [*range(1, totals[0] + 1), totals[0]]
-    assert texts[0] == "training"
+    assert texts[0] == "training: steps"
     assert texts[-1].startswith(f"epoch 3 loss {model.history_['loss'][-1]:.4f}")
     metric = f" ndcg@10 {model.best_metric_:.4f} at {model.best_epoch_}" if validated else ""
     assert texts[-1] == f"epoch 3 loss {model.history_['loss'][-1]:.4f}{metric}"
@@ -586,7 +586,7 @@ def test_an_opened_model_is_on_the_cpu(name):
 
 
 def test_settings_of_numpy_become_plain_ones():
-    settings = BPRSettings(n_factors=np.int64(3), learning_rate=np.float32(0.5))
+    settings = BPR(n_factors=np.int64(3), learning_rate=np.float32(0.5)).settings
     assert json.dumps(settings.plain())
     assert type(settings.n_factors) is int
 

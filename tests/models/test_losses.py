@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sureness.models.networks.losses import (
+from sureness.models.networks.network import (
     embedding_penalty,
     margin_loss,
     pairwise_loss,

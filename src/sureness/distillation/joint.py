@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from sureness._progress import Progress, silent
+from sureness._progress import Progress, part_of, seldom, silent
 from sureness.data.interactions import Interactions
 from sureness.distillation.learner import soft_labels, validation_pairs
 from sureness.distillation.participants import LearningParticipant, Participant, Tensors
@@ -36,7 +36,6 @@ from sureness.models.networks.training import (
 from sureness.saving.packed import JSON
 
 _REFRESH, _LABELS = 1, 2  # keep the random numbers of a refresh apart from those of its labels
-_REPORT_SECONDS, _PARTS = 0.2, 1000  # least time between two reports; parts of an epoch that they tell apart
 _PARTS_OF_A_CHECKPOINT = ("network", "best", "optimiser", "snapshot", "guide")
 _PLACES: tuple[Literal[0], Literal[1]] = (0, 1)  # teacher, student
 
@@ -61,6 +60,7 @@ class JointTraining:
         self.number = 0  # finished epochs, including the warm-up
         self.snapshot: dict[str, Tensors] = {}  # the weights at the last refresh
         self.refreshed = 0  # the epoch before which the ranks were refreshed last
+        self.progress: Progress = silent
         self.history: list[dict[str, Any]] = []  # rows of epoch, model, loss, metric, seconds
         for each in self.learning:
             if each.fitted:
@@ -73,11 +73,11 @@ class JointTraining:
 
     def run(self, checkpoint: CheckpointFile | None = None, progress: Progress = silent) -> None:
         """Train until both have stopped, and leave both at their best."""
-        self.reporter = _Reporter(self, progress)
+        self.progress, n_epochs = seldom(progress), self.warm_up + self.settings.epochs
         resumed = checkpoint is not None and self._resume(checkpoint)
         if not resumed and self.warm_up == 0:
             self._begin()
-        while self.number < self.warm_up + self.settings.epochs and self._active():
+        while self.number < n_epochs and self._active():
             self._epoch(self.number + 1)
             if checkpoint is not None and checkpoint.due:
                 self._save(checkpoint)
@@ -85,7 +85,7 @@ class JointTraining:
             self._save(checkpoint)
         for each in self.learning:
             each.stop()
-        self.reporter.end()
+        progress(self._text(self.number), n_epochs, n_epochs)
 
     def refresh(self, number: int) -> None:
         """Rank, draw and label for the epochs from `number` on."""
@@ -98,7 +98,7 @@ class JointTraining:
         guiding = (teacher.guiding(), student.guiding()) if self.settings.guides == "best" else None
         sides = self._sides()
         rng = np.random.default_rng([self.settings.seed, number, _REFRESH])
-        drawn = refresh(current, self.train, sides, self.settings, rng, self.reporter.progress, guides=guiding)
+        drawn = refresh(current, self.train, sides, self.settings, rng, self.progress, guides=guiding)
         pairs = None
         if self.validation is not None and any(side.direction.labels == "calibrated" for side in sides):
             rng = np.random.default_rng([self.settings.seed, number, _LABELS])
@@ -158,7 +158,8 @@ class JointTraining:
             each.network.settle()  # a graph model guides with the embeddings of the start of the epoch
             each.learner.epochs_since_refresh = number - self.refreshed if self.refreshed else 0
         learners = [each.learner for each in active]
-        losses = joint_epoch(learners, number, self.settings.seed, self.reporter.steps_of(number))
+        steps = part_of(self.progress, number - 1, self.warm_up + self.settings.epochs, self._text(number))
+        losses = joint_epoch(learners, number, self.settings.seed, steps)
         self.number = number
         seconds = time.perf_counter() - started
         for each, loss in zip(active, losses, strict=True):
@@ -189,6 +190,12 @@ class JointTraining:
     def _record(self, each: LearningParticipant, loss: float | None, metric: float | None, seconds: float) -> None:
         row = {"epoch": self.number, "model": each.role, "loss": loss, "metric": metric, "seconds": seconds}
         self.history.append(row)
+
+    def _text(self, number: int) -> str:
+        """How far training is, in words."""
+        best = [f"{each.role} {each.state.best:.4f}" for each in self.learning if each.state.best >= 0]
+        text = f"epoch {number}" + (" (warm-up)" if number <= self.warm_up else "")
+        return f"{text}: {', '.join(best)}" if best else text
 
     def _active(self) -> list[LearningParticipant]:
         return [each for each in self.learning if not each.stopped]
@@ -298,31 +305,3 @@ def joint_epoch(trainers: Sequence[Trainer], number: int, seed: int, progress: P
 def _random_state(*seed: int) -> torch.Tensor:
     with seeded(*seed):
         return torch.get_rng_state()
-
-
-class _Reporter:
-    """Progress of the whole training in parts of epochs, reported at most a few times per second."""
-
-    def __init__(self, training: JointTraining, progress: Progress) -> None:
-        self.training, self.progress = training, progress
-        self.total = _PARTS * (training.warm_up + training.settings.epochs)
-        self.last = 0.0
-
-    def steps_of(self, number: int) -> Progress:
-        """Progress of the steps of one epoch."""
-
-        def report(step: str, done: int, total: int) -> None:
-            if time.monotonic() - self.last > _REPORT_SECONDS:
-                self.last = time.monotonic()
-                self.progress(self._text(number), _PARTS * (number - 1) + _PARTS * done // total, self.total)
-
-        return report
-
-    def end(self) -> None:
-        """All is done, perhaps earlier than it might have been."""
-        self.progress(self._text(self.training.number), self.total, self.total)
-
-    def _text(self, number: int) -> str:
-        best = [f"{each.role} {each.state.best:.4f}" for each in self.training.learning if each.state.best >= 0]
-        text = f"epoch {number}" + (" (warm-up)" if number <= self.training.warm_up else "")
-        return f"{text}: {', '.join(best)}" if best else text

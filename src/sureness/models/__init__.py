@@ -6,10 +6,10 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "base": ["FactorRecommender", "Recommender", "checked_validation", "need_torch"],
-        "bpr": ["BPR", "BPRSettings", "UBPR", "UBPRSettings"],
+        "bpr": ["BPR", "UBPR", "UBPRSettings"],
         "catalogue": ["make_recommender", "model_names", "model_type", "recommended"],
         "cdae": ["CDAE", "CDAESettings"],
-        "checkpoints": ["HISTORY", "Checkpoint", "CheckpointFile", "TrainingState", "fingerprint", "run_identity"],
+        "checkpoints": ["HISTORY", "CheckpointFile", "TrainingState", "fingerprint", "run_identity"],
         "cml": ["CML", "CMLSettings"],
         "lightgcn": ["LightGCN", "LightGCNSettings"],
         "networks.batches": ["Batch", "SoftItems"],

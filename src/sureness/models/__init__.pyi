@@ -4,7 +4,6 @@ from sureness.models.base import Recommender as Recommender
 from sureness.models.base import checked_validation as checked_validation
 from sureness.models.base import need_torch as need_torch
 from sureness.models.bpr import BPR as BPR
-from sureness.models.bpr import BPRSettings as BPRSettings
 from sureness.models.bpr import UBPR as UBPR
 from sureness.models.bpr import UBPRSettings as UBPRSettings
 from sureness.models.catalogue import make_recommender as make_recommender
@@ -14,7 +13,6 @@ from sureness.models.catalogue import recommended as recommended
 from sureness.models.cdae import CDAE as CDAE
 from sureness.models.cdae import CDAESettings as CDAESettings
 from sureness.models.checkpoints import HISTORY as HISTORY
-from sureness.models.checkpoints import Checkpoint as Checkpoint
 from sureness.models.checkpoints import CheckpointFile as CheckpointFile
 from sureness.models.checkpoints import TrainingState as TrainingState
 from sureness.models.checkpoints import fingerprint as fingerprint
@@ -37,13 +35,11 @@ from sureness.models.tuning import tune as tune
 
 __all__ = [
     "BPR",
-    "BPRSettings",
     "Batch",
     "CDAE",
     "CDAESettings",
     "CML",
     "CMLSettings",
-    "Checkpoint",
     "CheckpointFile",
     "FactorRecommender",
     "HISTORY",

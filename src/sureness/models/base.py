@@ -16,7 +16,7 @@ from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
 from sureness.errors import DamagedError, EmptyError, NotFittedError, missing_extra
-from sureness.models.checkpoints import HISTORY, Checkpoint, TrainingState, run_identity
+from sureness.models.checkpoints import HISTORY, CheckpointFile, TrainingState, run_identity
 from sureness.models.settings import Configured, Setting, Space
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.sources.aligned import Seen, unseen
@@ -31,7 +31,7 @@ N = TypeVar("N", bound="Network")
 class Recommender(Configured, Savable):
     """Learns from interactions and scores every pair; a fitted one is a ScoreSource with ids.
 
-    A kind of model is one class over its frozen settings, ``class BPR(Recommender, BPRSettings)``: the settings are
+    A kind of model is one class over its frozen settings, ``class CML(Recommender, CMLSettings)``: the settings are
     its parameters, with their types and defaults. It names its torch network, which is imported when it is needed.
 
     Attributes
@@ -143,7 +143,7 @@ class Recommender(Configured, Savable):
         network, saved = build(), None
         if checkpoint is not None:
             identity = run_identity(self.name, self.settings, train, validation, given or {})
-            saved = Checkpoint(checkpoint, identity, checkpoint_seconds)
+            saved = CheckpointFile(checkpoint, identity, checkpoint_seconds)
         state = train_network(network, train, validation, checkpoint=saved, progress=progress)
         return self.fitted_with(network, train, state)
 

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
     from sureness.models.networks.factors import BPRNetwork, UBPRNetwork
 
 
-@dataclass(frozen=True, kw_only=True)
-class BPRSettings(Settings):
-    """Settings of BPR."""
-
-
-class BPR(FactorRecommender, BPRSettings):
+class BPR(FactorRecommender):
     """Bayesian personalised ranking with factors; `Settings` explains the parameters.
 
     Examples

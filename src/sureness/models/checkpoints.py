@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -26,8 +26,6 @@ from sureness.saving.packed import JSON, Packed
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from sureness.models.networks.network import Network
-    from sureness.models.networks.optimiser import RowAdam
 
 HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
 """The columns of a training history; one row per epoch, `metric` only where the epoch was validated."""
@@ -131,43 +129,6 @@ class CheckpointFile:
                 f"the checkpoint {self.path} belongs to another run: its {which} differ; "
                 "remove it to start anew, or give another path"
             )
-
-
-class Checkpoint:
-    """The file of one run of one network.
-
-    Everything random follows from the seed and the number of the epoch, so no random state is stored.
-
-    Parameters
-    ----------
-    path : path
-    identity : dict
-        As `run_identity` gives it; a checkpoint of another run is refused.
-    every_seconds : float
-        The least time between two writes.
-    """
-
-    def __init__(self, path: str | PathLike[str], identity: dict[str, JSON], every_seconds: float = 10.0) -> None:
-        self.file = CheckpointFile(path, identity, every_seconds)
-
-    def save(
-        self, network: Network, optimiser: RowAdam, best: dict[str, Tensor], state: TrainingState, *, now: bool = False
-    ) -> None:
-        """Write, if it is time; the old file stays until the new one is complete."""
-        if now or self.file.due:
-            parts = {"network": network.state_dict(), "best": best, "optimiser": optimiser.state()}
-            self.file.write(parts, {"training": asdict(state), "steps": optimiser.steps})
-
-    def load(self, network: Network, optimiser: RowAdam) -> tuple[dict[str, Tensor], TrainingState] | None:
-        """Put network and optimiser back where they were; None if there is no file yet."""
-        found = self.file.read(("network", "best", "optimiser"))
-        if found is None:
-            return None
-        parts, body = found
-        network.load_state_dict(parts["network"])
-        optimiser.restore(parts["optimiser"], body["steps"])
-        best = {name: tensor.to(network.device) for name, tensor in parts["best"].items()}
-        return best, TrainingState(**body["training"])
 
 
 def run_identity(

@@ -127,7 +127,7 @@ def check_names(owner: str, known: Sequence[str], names: Iterable[str]) -> None:
 
 
 class Configured(Configurable, Settings):
-    """Base of ``class BPR(Configured, BPRSettings)``: made like the settings, but compared by identity.
+    """Base of ``class CML(Configured, CMLSettings)``: made like the settings, but compared by identity.
 
     People, `inspect` and type checkers see the constructor of the dataclass. A subclass of a frozen dataclass may set
     attributes that are not fields, so learned values can be stored; settings are changed by `set_params` alone.

@@ -11,8 +11,7 @@ from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.models.cdae import CDAESettings
 from sureness.models.networks.batches import Batch, UserBatches
-from sureness.models.networks.losses import embedding_penalty
-from sureness.models.networks.network import Network, new_table, rows_of
+from sureness.models.networks.network import Network, embedding_penalty, new_table, rows_of
 
 
 class CDAENetwork(Network):

@@ -17,8 +17,17 @@ from sureness.models.base import product_source
 from sureness.models.bpr import UBPRSettings
 from sureness.models.cml import CMLSettings, distance_source
 from sureness.models.networks.batches import Batch, PairBatches, SoftItems
-from sureness.models.networks.losses import embedding_penalty, margin_loss, pairwise_loss, unbiased_pairwise_loss
-from sureness.models.networks.network import Network, items_against, new_table, products, rows_of
+from sureness.models.networks.network import (
+    Network,
+    embedding_penalty,
+    items_against,
+    margin_loss,
+    new_table,
+    pairwise_loss,
+    products,
+    rows_of,
+    unbiased_pairwise_loss,
+)
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
 from sureness.numerics.checks import check_propensity

@@ -16,8 +16,15 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.models.lightgcn import LightGCNSettings, smoothed_source
 from sureness.models.networks.batches import Batch
-from sureness.models.networks.losses import embedding_penalty, pairwise_loss
-from sureness.models.networks.network import Network, as_numpy, items_against, new_table, products
+from sureness.models.networks.network import (
+    Network,
+    as_numpy,
+    embedding_penalty,
+    items_against,
+    new_table,
+    pairwise_loss,
+    products,
+)
 from sureness.sources.base import FactorSource
 
 

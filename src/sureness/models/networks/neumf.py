@@ -7,8 +7,15 @@ from torch import Tensor, nn
 
 from sureness.data.interactions import Interactions
 from sureness.models.networks.batches import Batch
-from sureness.models.networks.losses import embedding_penalty, pointwise_loss
-from sureness.models.networks.network import Network, chain, items_against, new_table, rows_of
+from sureness.models.networks.network import (
+    Network,
+    chain,
+    embedding_penalty,
+    items_against,
+    new_table,
+    pointwise_loss,
+    rows_of,
+)
 from sureness.models.neumf import NeuMFSettings
 
 

@@ -5,28 +5,25 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sureness._progress import Progress, silent
+from sureness._progress import Progress, part_of, seldom, silent
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import DivergedError, EmptyError
 from sureness.metrics.ranking import evaluate_ranking
-from sureness.models.checkpoints import Checkpoint, TrainingState
+from sureness.models.checkpoints import CheckpointFile, TrainingState
 from sureness.models.networks.batches import Batch, SoftItems
-from sureness.models.networks.losses import soft_label_loss
-from sureness.models.networks.network import Network
+from sureness.models.networks.network import Network, soft_label_loss
 from sureness.models.networks.optimiser import DenseAdam, RowAdam
 
 logger = logging.getLogger(__name__)
-
-_REPORT_SECONDS = 0.2
 
 
 class Trainer:
@@ -42,14 +39,13 @@ class Trainer:
         if not self.batches.n_batches:
             raise EmptyError("there is nothing to learn from: no user has both a seen and an unseen item")
 
-    def epoch(self, number: int, on_batch: Callable[[int], None] | None = None) -> float:
+    def epoch(self, number: int, progress: Progress = silent) -> float:
         """One pass over the log; returns the mean loss."""
         total, self.optimiser.learning_rate = 0.0, self.settings.rate_of(number)
         with seeded(self.settings.seed, number), using_threads(self.settings.threads):
             for done, loss in enumerate(self.steps(number), start=1):
                 total += loss
-                if on_batch is not None:
-                    on_batch(done)
+                progress("steps", done, self.batches.n_batches)
         return self.checked(total / self.batches.n_batches, number)
 
     def steps(self, number: int) -> Iterator[float]:
@@ -105,7 +101,7 @@ def train_network(
     train: Interactions,
     validation: Interactions | None,
     *,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: CheckpointFile | None = None,
     progress: Progress = silent,
 ) -> TrainingState:
     """Train until the validation metric stops rising, and leave the network at its best epoch.
@@ -116,17 +112,16 @@ def train_network(
     trainer = Trainer(network, train)
     settings = network.settings
     state, best = TrainingState(), copied(network)
-    if checkpoint is not None and (found := checkpoint.load(network, trainer.optimiser)) is not None:
+    if checkpoint is not None and (found := _resumed(checkpoint, network, trainer.optimiser)) is not None:
         best, state = found
-        checkpoint.file.refuse_longer(state.epoch, settings.epochs)
-        logger.info("resumed at epoch %d from %s", state.epoch, checkpoint.file.path)
+        checkpoint.refuse_longer(state.epoch, settings.epochs)
+        logger.info("resumed at epoch %d from %s", state.epoch, checkpoint.path)
     judged = None if validation is None else judged_users(validation, settings.validation_users, settings.seed)
-    shown = _Shown(progress, trainer.batches.n_batches, settings.epochs, settings.metric if validation else None)
+    report = seldom(progress)
     while state.epoch < settings.epochs and not (validation and state.failures >= settings.patience):
         started = time.perf_counter()
         number = state.epoch + 1
-        shown.epoch(state)
-        loss = trainer.epoch(number, shown.batch)
+        loss = trainer.epoch(number, part_of(report, state.epoch, settings.epochs, _shown(state, settings.metric)))
         metric = None
         if validation is not None and (number % settings.validate_every == 0 or number == settings.epochs):
             metric = validated(network, train, validation, judged)
@@ -134,16 +129,39 @@ def train_network(
         if better:
             best = copied(network)
         state = advanced(state, loss, metric, better, time.perf_counter() - started)
-        if checkpoint is not None:
-            checkpoint.save(network, trainer.optimiser, best, state)
+        if checkpoint is not None and checkpoint.due:
+            _save(checkpoint, network, trainer.optimiser, best, state)
     if checkpoint is not None:
-        checkpoint.save(network, trainer.optimiser, best, state, now=True)
+        _save(checkpoint, network, trainer.optimiser, best, state)
     network.load_state_dict(best)
     network.eval()
     network.settle()
     logger.info("trained for %d epochs, the best is %d", state.epoch, state.best_epoch)
-    shown.end(state)
+    n_steps = settings.epochs * trainer.batches.n_batches
+    progress(_shown(state, settings.metric), n_steps, n_steps)
     return state
+
+
+def _save(
+    checkpoint: CheckpointFile, network: Network, optimiser: RowAdam, best: dict[str, Tensor], state: TrainingState
+) -> None:
+    """Write how far training is; the old file stays until the new one is complete."""
+    parts = {"network": network.state_dict(), "best": best, "optimiser": optimiser.state()}
+    checkpoint.write(parts, {"training": asdict(state), "steps": optimiser.steps})
+
+
+def _resumed(
+    checkpoint: CheckpointFile, network: Network, optimiser: RowAdam
+) -> tuple[dict[str, Tensor], TrainingState] | None:
+    """Put network and optimiser back where they were; None if there is no file yet."""
+    found = checkpoint.read(("network", "best", "optimiser"))
+    if found is None:
+        return None
+    parts, body = found
+    network.load_state_dict(parts["network"])
+    optimiser.restore(parts["optimiser"], body["steps"])
+    best = {name: tensor.to(network.device) for name, tensor in parts["best"].items()}
+    return best, TrainingState(**body["training"])
 
 
 @contextmanager
@@ -165,29 +183,12 @@ def using_threads(n_threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class _Shown:
-    """Reports progress, at most every `_REPORT_SECONDS`."""
-
-    def __init__(self, progress: Progress, n_batches: int, epochs: int, metric: str | None) -> None:
-        self.progress, self.n_batches, self.epochs, self.metric = progress, n_batches, epochs, metric
-        self.text, self.done, self.last = "", 0, 0.0
-
-    def epoch(self, state: TrainingState) -> None:
-        self.text, self.done = self._text(state), state.epoch * self.n_batches
-
-    def batch(self, n: int) -> None:
-        if time.monotonic() - self.last > _REPORT_SECONDS:
-            self.last = time.monotonic()
-            self.progress(self.text, self.done + n, self.epochs * self.n_batches)
-
-    def end(self, state: TrainingState) -> None:
-        self.progress(self._text(state), self.epochs * self.n_batches, self.epochs * self.n_batches)
-
-    def _text(self, state: TrainingState) -> str:
-        if not state.history:
-            return "training"
-        text = f"epoch {state.epoch} loss {state.history[-1]['loss']:.4f}"
-        return text + (f" {self.metric} {state.best:.4f} at {state.best_epoch}" if state.best >= 0 else "")
+def _shown(state: TrainingState, metric: str) -> str:
+    """How far training is, in words."""
+    if not state.history:
+        return "training"
+    text = f"epoch {state.epoch} loss {state.history[-1]['loss']:.4f}"
+    return text + (f" {metric} {state.best:.4f} at {state.best_epoch}" if state.best >= 0 else "")
 
 
 def advanced(state: TrainingState, loss: float, metric: float | None, better: bool, seconds: float) -> TrainingState:
