@@ -26,7 +26,6 @@ from tests.sql.cases import (
     nasty,
     of_fields,
     of_segments,
-    of_users,
 )
 from tests.sql.engines import Column, SQLite
 
@@ -123,17 +122,12 @@ def test_a_flat_end_stays_flat_however_far(name, coefficient, far, pairs):
     assert_allclose(far_outside, at_the_end, atol=1e-12)
 
 
-def test_polars_takes_segments_and_joined_users():
+def test_polars_takes_segments():
     calibrator = of_segments()
     frame = pl.DataFrame({"segment": [*SEGMENTS, "unknown", None], "score": [0.3] * 8})
     with pytest.warns(SurenessWarning, match="does not know"):
         wanted = calibrator.probability([0.3] * 8, segments=frame["segment"]).tolist()
     assert difference(frame.select(calibrator.expression("polars")).to_series().to_list(), wanted) < 1e-12
-    users = of_users("text", "per-user-gamma")
-    pairs = pl.DataFrame({"user_id": [*users.users_.ids, "nobody", None], "score": [0.3] * 62})
-    joined = pairs.join(users.table(), on="user_id", how="left", maintain_order="left")
-    wanted = expected(users.probability, Column("double", [0.3] * 62), users=pairs["user_id"].to_list())
-    assert difference(joined.select(users.expression("polars")).to_series().to_list(), wanted) < 1e-12
 
 
 @pytest.mark.parametrize("base", ["shape", "histogram", "sigmoid"])
@@ -169,7 +163,7 @@ def test_what_cannot_be_answered_is_refused(pairs):
         fitted("platt").expression("polars", table="t")
     with pytest.raises(NotFittedError):
         sn.PlattCalibrator().expression("duckdb")
-    with pytest.raises(NotFittedError):
+    with pytest.raises(SettingError, match="no expression"):
         sn.calibration.PerUserPlatt().query("duckdb", "t")
 
 

@@ -123,7 +123,7 @@ def test_refusals(spark):
         apply(frame, segments, segment="item_id")
 
 
-def test_maps_per_user_stay_in_python_and_sql(spark):
+def test_maps_per_user_stay_in_python(spark):
     table = labelled_lists()
     source, hits = (table[name].to_numpy().reshape(300, 30) for name in ("score", "label"))
     held_out = sn.Interactions.of(*np.nonzero(hits))

@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness._registry import find, names
-from sureness.calibration import Calibrator, ProbabilityMap, SegmentCalibrator, TopNCalibrator, make_calibrator
-from sureness.data.ids import IdMap
+from sureness._registry import names
+from sureness.calibration import Calibrator, SegmentCalibrator, TopNCalibrator, make_calibrator
 from sureness.errors import SurenessWarning
 from sureness.numerics.checks import LARGEST
 from tests.sql.engines import PLACES, Column, Kind
@@ -112,20 +111,6 @@ def of_fields(base: str = "shape", *, missing: bool = True) -> sn.SegmentCalibra
         "popularity": pl.Series(np.where(there[2], popularity, np.nan)),
     }
     return sn.SegmentCalibrator(make_calibrator(base)).fit(scores, labels, segments=fields)
-
-
-@cache
-def of_users(ids: str, kind: str) -> ProbabilityMap:
-    """Maps of sixty users; the last ten have nothing held out."""
-    rng = np.random.default_rng(1)
-    scores = rng.normal(size=(60, 40))
-    relevant = rng.random((60, 40)) < 1 / (1 + np.exp(1.5 - scores))
-    relevant[50:] = False
-    users = [f"{number:02}'s \\ ü" for number in range(60)] if ids == "text" else list(range(60))
-    source = sn.MatrixSource(scores, users=IdMap.of(users))
-    rows, items = np.nonzero(relevant)
-    held_out = pl.DataFrame({"user_id": [users[row] for row in rows], "item_id": items})
-    return find("map", kind)().fit_source(source, sn.Interactions.from_table(held_out))
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------

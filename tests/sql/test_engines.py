@@ -19,7 +19,6 @@ from tests.sql.cases import (
     nasty,
     of_fields,
     of_segments,
-    of_users,
 )
 from tests.sql.engines import ENGINES, Column, started, why_absent
 
@@ -111,22 +110,6 @@ def test_maps_of_several_fields(engine, base, missing):
 def engine_name(engine, name):
     """A name with a blank, as a statement of the engine writes it; Spark's schemas too."""
     return dialect_named(engine.dialect).identifier(name)
-
-
-@pytest.mark.parametrize(
-    ("ids", "kind"),
-    [("text", "per-user-platt"), ("numbers", "per-user-platt"), ("numbers", "per-user-gaussian"),
-     ("text", "per-user-gamma")],
-)  # fmt: skip
-def test_maps_of_users_are_a_join(engine, ids, kind):
-    map_, name = of_users(ids, kind), f"{ids}_{kind}".replace("-", "_")
-    known = map_.users_.ids.to_list()
-    users, scores = crossed([*known, "nobody" if ids == "text" else -7, None])
-    engine.load(f"scores_{name}", {**numbered(scores), "customer": ids_of(users)})
-    engine.load(f"maps_{name}", {each.name: learned(each) for each in map_.table()})
-    query = map_.query(engine.dialect, f"scores_{name}", user="customer", maps=f"maps_{name}")
-    wanted = expected(map_.probability, scores, users=users)
-    assert difference(probabilities(engine, query), wanted) < TOLERANCE
 
 
 def crossed(ids):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import sureness as sn
 from sureness.expressions import DIALECTS
-from tests.sql.cases import MAPS, SEGMENTS, fitted, of_fields, of_segments, of_users
+from tests.sql.cases import MAPS, SEGMENTS, fitted, of_fields, of_segments
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed; make install has it")
 exp = sqlglot.exp
@@ -39,20 +41,12 @@ def test_fields_are_columns_of_the_table(dialect):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("ids", ["text", "numbers"])
-def test_users_are_joined_once(dialect, ids):
-    found = sqlglot.parse_one(
-        of_users(ids, "per-user-gamma").query(dialect, "shop.scores", maps="shop.maps"), dialect=dialect
-    )
-    assert [(table.db, table.name) for table in found.find_all(exp.Table)] == [("shop", "scores"), ("shop", "maps")]
-    (join,) = (each for each in found.find_all(exp.Join) if each.side == "LEFT")
-    assert {column.name for column in join.args["on"].find_all(exp.Column)} == {"user_id"}
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_a_query_needs_often_is_computed_once(dialect):
-    """The location of a user is only in the standardised score."""
-    text = of_users("text", "per-user-gamma").query(dialect, "scores")
-    columns = [column.name for column in sqlglot.parse_one(text, dialect=dialect).find_all(exp.Column)]
-    assert columns.count("location") == 1
-    assert len(text) < 12_000
+    """A long tail is compressed with one square root."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=2_000)
+    curve = sn.calibration.ShapeCalibrator().fit(np.exp(3 * z), rng.random(2_000) < 1 / (1 + np.exp(1 - z)))
+    assert curve.compression_ is not None
+    text = curve.query(dialect, "scores")
+    assert sqlglot.parse_one(text, dialect=dialect)
+    assert (text.count("SQRT("), curve.expression(dialect).count("SQRT(") > 1) == (1, True)

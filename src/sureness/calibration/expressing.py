@@ -1,7 +1,7 @@
 """Maps as expressions of databases and of polars.
 
-A map tells its formula for everybody (`_for_all`), and those for users or segments that it knows (`_for_some`), each
-with a condition. Expressions answer as `probability` does: what is missing or refused there is missing here.
+A map gives its formula for everybody (`_for_all`), and those for segments that it knows (`_for_some`), each with a
+condition. Expressions answer as `probability` does: what is missing or refused there is missing here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ _TINY = 1e-100  # PostgreSQL refuses a product that is too small for a number, s
 _SAME = 1e-12
 _CERTAIN = 1e6  # log-odds in place of infinite ones
 _SCORES, _MAPS = "scores", "maps"  # what tables are called inside a query
-_USER_MAPS = "user_maps"
 
 
 class Join(NamedTuple):
@@ -44,13 +43,11 @@ class Expressible:
     """A map that can be written as an expression."""
 
     @overload
-    def expression(
-        self, dialect: Literal["polars"], column: str = ..., *, segment: str = ..., user: str = ...
-    ) -> pl.Expr: ...
+    def expression(self, dialect: Literal["polars"], column: str = ..., *, segment: str = ...) -> pl.Expr: ...
     @overload
     def expression(
         self, dialect: DialectName, column: str = ..., *,
-        table: str | None = ..., segment: str = ..., user: str = ..., maps: str | None = ...,
+        table: str | None = ..., segment: str = ..., maps: str | None = ...,
     ) -> str: ...  # fmt: skip
     def expression(
         self,
@@ -59,14 +56,12 @@ class Expressible:
         *,
         table: str | None = None,
         segment: str = "segment",
-        user: str = "user_id",
         maps: str | None = None,
     ) -> pl.Expr | str:
         """The map as one expression of a column of scores.
 
-        A score that is missing, infinite or not a number gets no probability, as does a pair whose segment or user is
-        missing. Integers and decimals are taken as double precision, and scores beyond ±1e100 as ±1e100; a map of
-        probabilities gives none outside 0 to 1.
+        A score that is missing, infinite or not a number gets no probability. Integers and decimals are taken as double
+        precision, and scores beyond ±1e100 as ±1e100; a map of probabilities gives none outside 0 to 1.
 
         Parameters
         ----------
@@ -77,10 +72,8 @@ class Expressible:
             The table of the columns, or its alias; with it, a dot in the name of a column is part of the name.
         segment : str
             The column with the segments, for maps that differ between segments.
-        user : str
-            The column with the users, for maps that differ between users.
         maps : str, optional
-            The joined table with what was learned about each user or segment, which `table` gives; see `query`.
+            The joined table with what was learned about each segment, which `table` gives; see `query`.
 
         Returns
         -------
@@ -97,11 +90,10 @@ class Expressible:
         True
         """
         if dialect != "polars":
-            maps = _MAPS if maps is None and self.joins_users else maps
-            return sql_of(self._tree(ColumnNames(column, table, segment, user, maps)), dialect_named(dialect))
+            return sql_of(self._tree(ColumnNames(column, table, segment, maps=maps)), dialect_named(dialect))
         if table is not None:
             raise SettingError(f"columns of polars belong to no table, got table={table!r}; leave it out")
-        return polars_of(self._tree(ColumnNames(column, None, segment, user))).alias("probability")
+        return polars_of(self._tree(ColumnNames(column, None, segment))).alias("probability")
 
     def query(
         self,
@@ -110,7 +102,6 @@ class Expressible:
         column: str = "score",
         *,
         segment: str = "segment",
-        user: str = "user_id",
         maps: str | None = None,
     ) -> str:
         """A query that gives all columns of a table and the column ``probability``.
@@ -120,11 +111,10 @@ class Expressible:
         dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "mysql"}
         table : str
             Its name; a dot separates schema and table.
-        column, segment, user : str
+        column, segment : str
             Its columns, letter by letter.
         maps : str, optional
-            The table of the database that holds `table`, to be joined: by user for maps of users, where it is called
-            user_maps by default; by segment for a `SegmentCalibrator` of one field, if it is given.
+            The table of the database that holds `table`, to be joined by segment; for maps of one field.
 
         Examples
         --------
@@ -134,8 +124,7 @@ class Expressible:
         'FROM "shop"."scores" AS "scores"'
         """
         known = dialect_named(dialect)
-        maps = _USER_MAPS if maps is None and self.joins_users else maps
-        names = ColumnNames(column, _SCORES, segment, user, None if maps is None else _MAPS)
+        names = ColumnNames(column, _SCORES, segment, maps=None if maps is None else _MAPS)
         scores, found = known.identifier(_SCORES), computed_sql(self._tree(names), known, margin="  ")
         lines = [
             f"SELECT {scores}.*,",
@@ -157,29 +146,20 @@ class Expressible:
         raise self._has_none()
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
-        """The probabilities for users or segments that the map knows, each with the condition that it is theirs."""
+        """The probabilities for segments that the map knows, each with the condition that it is theirs."""
         raise self._has_none()
 
     def log_odds_tree(self, score: Node, names: ColumnNames) -> Node:
         """The log-odds of a score that is neither missing nor infinite, for the segments that `names` has."""
         raise self._has_none()
 
-    def _unanswered(self, names: ColumnNames) -> list[Conditional]:
-        """Conditions under which there is no answer: what the map looks at is missing."""
-        return []
-
     def _known(self, names: ColumnNames) -> Compare:
         """The condition that the map has an answer of its own, for maps per segment."""
         raise self._has_none()
 
     def table(self) -> pl.DataFrame:
-        """Everything that was learned about each user or segment, a row for each: what `query` joins."""
-        raise SettingError(f"{type(self).__name__} joins no table of users or segments")
-
-    @property
-    def joins_users(self) -> bool:
-        """Whether its SQL is always a query that joins `table`, by user."""
-        return False
+        """Everything that was learned about each segment, a row for each: what `query` joins."""
+        raise SettingError(f"{type(self).__name__} joins no table of segments")
 
     def _has_none(self) -> SettingError:
         return SettingError(f"{type(self).__name__} has no expression; use probability(), or sureness apply")

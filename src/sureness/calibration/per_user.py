@@ -5,17 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
-from sureness.calibration.expressing import Conditional, Join, finite, tame
-from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
+from sureness.calibration.families import NUMPY, ScoreRange
 from sureness.calibration.fields import FieldTable
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
@@ -24,8 +22,6 @@ from sureness.calibration.usable import MaskedCandidates, Reach
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, IdError, SettingError, warn
-from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
 from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
 from sureness.numerics.ranking import NOTHING, members, top_k
@@ -52,7 +48,7 @@ class _PerUserMap(ProbabilityMap):
         "location_": "location", "scale_": "scale", "intercept_": "intercept", "coef_": "coef",
         "n_held_out_": "n_held_out",
     }  # fmt: skip
-    """What is learned about each user, and what it is called in files and tables."""
+    """What is learned about each user, and what it is called in files."""
 
     global_: ParametricCalibrator
     users_: IdMap
@@ -206,50 +202,6 @@ class _PerUserMap(ProbabilityMap):
         for number, column in enumerate(self.kind.family.basis(standardised, self.global_.fitted_range_, NUMPY)):
             result = result + _at(self.coef_[:, number], who.users, self.global_.coef_[number]) * column
         return np.where(known, result, -np.inf).reshape(scores.shape)
-
-    # --- as an expression -------------------------------------------------------------------------------------------
-
-    def _for_all(self, names: ColumnNames) -> Node:
-        """With the joined table of what was learned; users who are not in it have the global map."""
-        score = names.reference_to("score")
-        location, scale = (
-            coalesce(names.learned(name), float(values.mean()))
-            for name, values in (("location", self.location_), ("scale", self.scale_))
-        )
-        standardised = Named("standardised", (tame(score) - location) / scale)
-        log_odds: Node = coalesce(names.learned("intercept"), self.global_.intercept_)
-        for number, column in enumerate(self.kind.family.basis(standardised, self.global_.fitted_range_, TREE)):
-            log_odds = log_odds + column * coalesce(names.learned(f"coef_{number}"), float(self.global_.coef_[number]))
-        return finite(score, sigmoid_of(log_odds, TREE))
-
-    def _for_some(self, names: ColumnNames) -> list[Conditional]:
-        own = Compare(">", names.learned("n_held_out"), Number(0.0))
-        return [*self._unanswered(names), (own, self._for_all(names))]
-
-    def _tree(self, names: ColumnNames) -> Node:
-        self.check_fitted()
-        return Case(tuple(self._unanswered(names)), self._for_all(names))  # the joined table has the global map as well
-
-    def _unanswered(self, names: ColumnNames) -> list[Conditional]:
-        return [(Is(names.reference_to("user"), "missing"), None)]
-
-    @property
-    def joins_users(self) -> bool:
-        return True
-
-    def _join(self, names: ColumnNames) -> Join:
-        self.check_fitted()
-        kind: Literal["text", "numbers"] = "text" if self.users_.ids.dtype == pl.String else "numbers"
-        return Join(names.reference_to("user"), names.learned("user_id"), kind)
-
-    def table(self) -> pl.DataFrame:
-        """Everything that was learned about each user, one row per user: what `query` joins."""
-        self.check_fitted()
-        columns: dict[str, Any] = {"user_id": self.users_.ids}
-        for attribute, name in self.LEARNED.items():
-            values = getattr(self, attribute)
-            columns |= {name: values} if values.ndim == 1 else {f"{name}_{n}": each for n, each in enumerate(values.T)}
-        return pl.DataFrame(columns)
 
     # --- saving -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from sureness.expressions.nodes import Reference
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Where scores, segments and what was learned about each user are found.
+    """Where scores, segments, users and what was learned about each segment are found.
 
     Names are taken letter by letter. A dot in a table's name separates schema and table; a dot in a column's name
     separates table and column, unless the table is given.
@@ -28,8 +28,7 @@ class ColumnNames:
     table: str | None = None
     segment: str = "segment"
     user: str = "user_id"
-    maps: str | None = None  # the joined table of what was learned about each user
-    suffix: str = ""  # of its columns: a chain may join what several of its maps learned
+    maps: str | None = None  # the joined table of what was learned about each segment
 
     def reference_to(self, what: str) -> Reference:
         """The column of the scores, segments or users."""
@@ -44,8 +43,8 @@ class ColumnNames:
         return Reference(_named(name), () if self.table is None else path_of(self.table), holds)
 
     def learned(self, column: str) -> Reference:
-        """A column of the joined table; its user is an id, everything else a number."""
-        return Reference(column + self.suffix, () if self.maps is None else path_of(self.maps), _holds(column))
+        """A column of numbers of the joined table."""
+        return Reference(column, () if self.maps is None else path_of(self.maps))
 
 
 def path_of(name: str) -> tuple[str, ...]:
@@ -66,4 +65,4 @@ def _named(name: str) -> str:
 
 
 def _holds(what: str) -> Literal["numbers", "ids"]:
-    return "ids" if what in ("segment", "user", "user_id") else "numbers"
+    return "ids" if what in ("segment", "user") else "numbers"

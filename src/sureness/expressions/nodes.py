@@ -13,7 +13,7 @@ from typing import Literal
 from sureness.errors import SettingError
 
 Operator = Literal["+", "-", "*", "/"]
-FunctionName = Literal["exp", "ln", "sqrt", "abs", "clip", "coalesce"]
+FunctionName = Literal["exp", "ln", "sqrt", "abs", "clip"]
 
 
 class Node:
@@ -179,11 +179,6 @@ def absolute(argument: Node) -> Node:
 def clip(argument: Node, low: float, high: float) -> Node:
     """The value, or the bound that it crosses."""
     return Function("clip", (argument, as_node(low), as_node(high)))
-
-
-def coalesce(argument: Node, otherwise: float) -> Node:
-    """The value, or another one where it is missing."""
-    return Function("coalesce", (argument, as_node(otherwise)))
 
 
 def choose(argument: Node, edges: Iterable[float], branches: Iterable[Node | float]) -> Node:

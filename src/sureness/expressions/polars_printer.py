@@ -27,7 +27,6 @@ _OPERATORS: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
     "exp": pl.Expr.exp, "ln": pl.Expr.log, "sqrt": pl.Expr.sqrt, "abs": pl.Expr.abs, "clip": pl.Expr.clip,
-    "coalesce": pl.coalesce,
 }  # fmt: skip
 
 

@@ -57,8 +57,6 @@ class SqlResult:
 def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: Columns | None = None) -> SqlResult:
     """Print a saved map as SQL.
 
-    Maps per user join a table with a row for each user, so their SQL is made in Python, with ``query`` and ``table``.
-
     Parameters
     ----------
     calibrator : path
@@ -69,11 +67,6 @@ def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: 
         by default those that the map was fitted on.
     """
     fitted = load(calibrator, ProbabilityMap)
-    if fitted.joins_users:
-        raise SettingError(
-            f"{calibrator} has a map for each user, whose query joins a table; write both in Python, with "
-            "query(...) and table()"
-        )
     return SqlResult(sql=_text(fitted, options, columns or Columns()), dialect=options.dialect)
 
 

@@ -44,7 +44,7 @@ def apply(
 
     A map that is a formula becomes a query of Spark's own, without Python: calibrators for all pairs, per segment and
     for several fields, and the map for lists, which finds how the scores of each user lie and joins it by user. Other
-    maps run in Python, on Arrow batches. Maps per user stay in Python and SQL.
+    maps run in Python, on Arrow batches. Maps per user stay in Python.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def apply(
     """
     fitted = check_map(calibrator) if not isinstance(calibrator, str | PathLike) else load(calibrator, ProbabilityMap)
     fitted.check_fitted()
-    if fitted.joins_users:
+    if "user_id" in fitted.reads() and not isinstance(fitted, ListCalibrator):
         raise SettingError(
-            f"{type(fitted).__name__} has a map for each user, which sureness.spark does not join; join its table() by "
-            "its query(), or use ListCalibrator, which needs no table of users"
+            f"{type(fitted).__name__} has a map for each user, which sureness.spark does not apply; use "
+            "ListCalibrator, the map for lists"
         )
     frame = check_frame(df)
     refuse_taken(frame, [probability])
