@@ -14,7 +14,7 @@ from scipy.special import log_expit
 
 from sureness.models.catalogue import make_recommender, model_names
 from sureness.models.networks.batches import Batch, SoftItems
-from sureness.models.networks.losses import soft_label_loss
+from sureness.models.networks.network import soft_label_loss
 from sureness.models.networks.training import Trainer, seeded, using_threads
 from tests.models.worlds import QUICK, everyone, simulated
 
