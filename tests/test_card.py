@@ -11,7 +11,7 @@ import sureness as sn
 from sureness._printing import card
 from sureness.calibration import Choice
 from sureness.lists import Lists
-from sureness.metrics import RankComparison, RankingQuality
+from sureness.metrics import RankingQuality
 from tests.saving.kinds import made
 
 NASTY = "<script>alert('x')</script>"
@@ -43,18 +43,12 @@ def chosen():
     return Choice(sn.PlattCalibrator(), pl.DataFrame({"calibrator": [NASTY], "nll": [0.5]}), "nll", False, NASTY)
 
 
-def ranks():
-    one = {"user_id": [1], "item_id": [1], "teacher_rank": [1.0], "student_rank": [2.0]}
-    return RankComparison(pl.DataFrame(one), n_items=9, n_left_out=0)
-
-
 CARDS = {
     "calibrator": lambda: made("calibrator/platt"),
     "recommender": lambda: made("saved/recommender"),
     "comparison": compared,
     "choice": chosen,
     "ranking": lambda: RankingQuality(pl.DataFrame({"user_id": [1], NASTY: [1.0]})),
-    "ranks": ranks,
 }
 
 

@@ -220,8 +220,6 @@ OTHERS = {
     "SqlOptions(table)": "the name of a table in a database",
     "draw_promise(table)": "a result of promise",
     "draw_group_ratios(tables)": "results of promise",
-    "RankComparison(ranks)": "a result",
-    "RankScatter(points)": "a result",
     "RankingQuality(per_user)": "a result",
     "FitResult(data)": "a result",
     "FitResult(comparison)": "a result",

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from torch import nn
 
 from sureness.models.catalogue import make_recommender
-from sureness.models.networks.network import pairwise_loss
-from sureness.models.networks.network import products, rows_of
+from sureness.models.networks.network import pairwise_loss, products, rows_of
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.networks.training import Trainer
 from tests.models.worlds import simulated

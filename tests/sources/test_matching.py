@@ -10,7 +10,7 @@ import sureness as sn
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.data.interactions import Interactions, union
 from sureness.errors import EmptyError, IdError, SurenessWarning
-from sureness.metrics import best_items, compare_ranks, evaluate_ranking
+from sureness.metrics import best_items, evaluate_ranking
 from sureness.sources.aligned import Aligned, among, fitted_to, unseen
 
 N_USERS, N_ITEMS = 30, 20
@@ -31,7 +31,6 @@ TRAIN, LATER = drawn(100, 1), drawn(60, 2)
 DOORS = {
     "evaluate_ranking": lambda source, log, seen: evaluate_ranking(source, log, seen=seen),
     "best_items": lambda source, log, seen: best_items(source, [0], seen=log),
-    "compare_ranks": lambda source, log, seen: compare_ranks(source, source, log, seen=seen),
     "CalibrationSet": lambda source, log, seen: CalibrationSet.from_source(source, log, seen=seen).gather(),
     "negatives": lambda source, log, seen: CalibrationSet.from_sampled_negatives(
         source, log, seen=seen, negatives_per_positive=2
@@ -80,17 +79,11 @@ def test_ids_in_another_order_are_found():
         assert found[0] == pytest.approx(found[1])
 
 
-def test_two_models_of_which_one_has_no_names_are_not_matched_by_position():
-    named = sn.MatrixSource(SCORES, users=sn.IdMap.of(np.arange(N_USERS) + 1))
-    with pytest.raises(IdError):
-        compare_ranks(named, sn.MatrixSource(SCORES), LATER)
-
-
 # --- held-out pairs that were seen ----------------------------------------------------------------------------------
 
 
-# best_items has nothing held out, and compare_ranks counts what it left out in its result
-JUDGES = {name: door for name, door in DOORS.items() if name not in ("best_items", "compare_ranks")}
+# best_items has nothing held out
+JUDGES = {name: door for name, door in DOORS.items() if name != "best_items"}
 EVERY_JUDGE = pytest.mark.parametrize("door", JUDGES.values(), ids=JUDGES)
 
 

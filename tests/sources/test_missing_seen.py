@@ -20,7 +20,7 @@ from sureness.jobs.comparing import compare_with_baselines
 from sureness.jobs.judging import judge
 from sureness.lists import ranked_lists
 from sureness.lists.policies import ExpectedUtility
-from sureness.metrics import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
+from sureness.metrics import best_items, evaluate_ranking
 from sureness.sources.adapters.implicit import from_implicit
 from sureness.sources.aligned import Aligned
 from sureness.sources.base import FactorSource
@@ -64,11 +64,9 @@ WITH_LABELS = {
     "_PerUserMap.fit": lambda s, log, seen: sn.calibration.PerUserPlatt().fit(s, log, seen=seen),
     "ProbabilityMap.fit_source": lambda s, log, seen: sn.ListCalibrator().fit_source(s, log, seen=seen),
     "choose_list_sizes": lambda s, log, seen: sn.choose_list_sizes([recommender_of(s)], seen, log),
-    "compare_ranks": lambda s, log, seen: compare_ranks(s, UNKNOWN, log, seen=seen),
     "compare_with_baselines": lambda s, log, seen: compare_with_baselines(
         fitted_of(s), seen=seen, validation=log, test=replace(SPLIT.test, part=None)
     ),
-    "held_out_ranks": lambda s, log, seen: held_out_ranks(s, log, seen=seen),
     "evaluate_ranking": lambda s, log, seen: evaluate_ranking(s, log, seen=seen),
     "judge": lambda s, log, seen: judge(sn.recommender.Run(s, test=log), seen=seen),
     "ranked_lists": lambda s, log, seen: ranked_lists(s, labels=log, seen=seen),
@@ -76,7 +74,6 @@ WITH_LABELS = {
 WITHOUT_LABELS = {
     "Recommender.recommend": lambda s, log, seen: model_of(s).recommend([0, 1], seen=seen),
     "best_items": lambda s, log, seen: best_items(s, [0, 1], seen=seen),
-    "rank_scatter": lambda s, log, seen: rank_scatter(s, UNKNOWN, seen=seen, n_points=20),
 }
 DOORS = WITH_LABELS | WITHOUT_LABELS
 EVERY = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
@@ -92,7 +89,6 @@ NO_DOORS = {
     "groups of users and items, which need no source": {"Fields.of"},
     "it cannot be left out": {"candidate_table"},
     "a table, whose rows are left out": {"cut_table"},
-    "lists are only timed": {"inference_table"},
     "paths, read by a door": {"ApplyOptions", "CalibrationOptions", "EvaluateOptions", "FitOptions", "ReportOptions"},
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness import metrics, report
+from sureness import report
 from sureness_reproduction.calibration.maps import WITH_ANCHOR
 from sureness_reproduction.calibration.measures import TOP
 from sureness_reproduction.distillation.measures import STAGES
@@ -57,7 +57,7 @@ def confidence_by_degree(results: Results) -> Any:
 
 def rank_differences(results: Results) -> Any:
     """Rank differences before and after BD, of the first model and start."""
-    return report.draw_rank_differences(_ranks(results))
+    return report.draw_rank_differences(_rank_differences(results))
 
 
 def two_models(results: Results) -> Any:
@@ -74,17 +74,17 @@ def two_models(results: Results) -> Any:
         ax.legend()
         return ax
 
-    return report.draw_side_by_side([partial(report.draw_rank_differences, _ranks(results)), scatter])
+    return report.draw_side_by_side([partial(report.draw_rank_differences, _rank_differences(results)), scatter])
 
 
-def _ranks(results: Results) -> dict[str, metrics.RankComparison]:
-    """The ranks of test interactions, of the first model and start by stage."""
-    found: dict[str, metrics.RankComparison] = {}
+def _rank_differences(results: Results) -> dict[str, Any]:
+    """The rank differences of test interactions, of the first model and start by stage."""
+    found: dict[str, Any] = {}
     for point, cell in results.finished:
         name = STAGES.get(point["methods"][0], point["methods"][0])
         if name not in found:
             ranks = results.store.find(cell).table("ranks")
-            found[name] = metrics.RankComparison(ranks.drop("n_items"), n_items=ranks["n_items"][0])
+            found[name] = (ranks["teacher_rank"] - ranks["student_rank"]) / ranks["n_items"]
     return found
 
 

@@ -27,14 +27,13 @@ from sureness.jobs.logs import LogOptions, SplitLog, split_log
 from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.training import Checkpoints, model_settings, run_of, typed_settings
-from sureness.metrics.inference import n_parameters
 from sureness.metrics.ranking import RankingQuality, evaluate_ranking
 from sureness.models.base import as_recommender, need_torch
 from sureness.models.catalogue import make_recommender
 from sureness.recommender.run import DistilledRuns, open_run
 from sureness.saving.objects import split_path
 from sureness.saving.packed import JSON
-from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.base import ScoreSource, id_maps, n_parameters
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table
 

@@ -31,15 +31,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "top_mask",
         ],
         "intervals": ["Interval", "basic_interval", "by_group", "interval", "interval_of_cells", "resampled_metric"],
-        "inference": ["inference_table", "n_parameters"],
-        "rank_comparison": [
-            "CommonIds",
-            "RankComparison",
-            "RankScatter",
-            "compare_ranks",
-            "held_out_ranks",
-            "rank_scatter",
-        ],
         "ranking": [
             "DEFAULT_METRICS",
             "MEASURES",

@@ -20,20 +20,12 @@ from sureness.metrics.cells import chosen as chosen
 from sureness.metrics.cells import judge as judge
 from sureness.metrics.cells import named_metric as named_metric
 from sureness.metrics.cells import top_mask as top_mask
-from sureness.metrics.inference import inference_table as inference_table
-from sureness.metrics.inference import n_parameters as n_parameters
 from sureness.metrics.intervals import Interval as Interval
 from sureness.metrics.intervals import basic_interval as basic_interval
 from sureness.metrics.intervals import by_group as by_group
 from sureness.metrics.intervals import interval as interval
 from sureness.metrics.intervals import interval_of_cells as interval_of_cells
 from sureness.metrics.intervals import resampled_metric as resampled_metric
-from sureness.metrics.rank_comparison import CommonIds as CommonIds
-from sureness.metrics.rank_comparison import RankComparison as RankComparison
-from sureness.metrics.rank_comparison import RankScatter as RankScatter
-from sureness.metrics.rank_comparison import compare_ranks as compare_ranks
-from sureness.metrics.rank_comparison import held_out_ranks as held_out_ranks
-from sureness.metrics.rank_comparison import rank_scatter as rank_scatter
 from sureness.metrics.ranking import DEFAULT_METRICS as DEFAULT_METRICS
 from sureness.metrics.ranking import MEASURES as MEASURES
 from sureness.metrics.ranking import RankingQuality as RankingQuality
@@ -66,7 +58,6 @@ from sureness.metrics.utility import utility_of as utility_of
 __all__ = [
     "BrierSplit",
     "Cells",
-    "CommonIds",
     "DCG",
     "DEFAULT_METRICS",
     "Difference",
@@ -79,8 +70,6 @@ __all__ = [
     "NDCG",
     "NORMALISERS",
     "PDCG",
-    "RankComparison",
-    "RankScatter",
     "RankingQuality",
     "ReliabilityCurve",
     "TP",
@@ -97,27 +86,22 @@ __all__ = [
     "chosen",
     "cluster_sums",
     "clusters_of",
-    "compare_ranks",
     "confidence_in_gains",
     "debiased_calibration_error",
     "evaluate_ranking",
     "evaluate_within",
     "expected_calibration_error",
-    "held_out_ranks",
-    "inference_table",
     "interval",
     "interval_of_cells",
     "judge",
     "judge_lists",
     "longest",
     "maximum_calibration_error",
-    "n_parameters",
     "named_metric",
     "named_utility",
     "negative_log_likelihood",
     "paired_difference",
     "parse_measure",
-    "rank_scatter",
     "reliability_curve",
     "resample",
     "resampled_difference",

@@ -25,6 +25,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "check_users",
             "checked_block",
             "id_maps",
+            "n_parameters",
             "named",
         ],
         "candidates": ["CandidateSource"],

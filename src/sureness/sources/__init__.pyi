@@ -21,6 +21,7 @@ from sureness.sources.base import ScoreSource as ScoreSource
 from sureness.sources.base import check_users as check_users
 from sureness.sources.base import checked_block as checked_block
 from sureness.sources.base import id_maps as id_maps
+from sureness.sources.base import n_parameters as n_parameters
 from sureness.sources.base import named as named
 from sureness.sources.blocks import BLOCK_SCORES as BLOCK_SCORES
 from sureness.sources.blocks import Candidates as Candidates
@@ -72,6 +73,7 @@ __all__ = [
     "id_maps",
     "list_blocks",
     "list_table",
+    "n_parameters",
     "named",
     "score_pairs",
     "scores_of",

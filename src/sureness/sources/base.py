@@ -276,6 +276,12 @@ def trained_pairs(source: ScoreSource) -> int | None:
     return known
 
 
+def n_parameters(source: ScoreSource) -> int | None:
+    """How many numbers a source has learned; None if that is unknown."""
+    known: int | None = getattr(source, "n_parameters", None)
+    return known
+
+
 def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:
     """The ids of a source's users and items; row numbers if it has none.
 

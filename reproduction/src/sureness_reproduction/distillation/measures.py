@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from sureness import metrics
 from sureness.data import union
+from sureness.sources import n_parameters
 from sureness_reproduction.cells import Tables, work
+from sureness_reproduction.distillation.ranks import (
+    compare_ranks,
+    drawn_items,
+    held_out_ranks,
+    known_to_other,
+    seconds_of_lists,
+)
 from sureness_reproduction.distillation.training import models_needed, models_of, split_of
 from sureness_reproduction.tables import numbers, samples
 from sureness_reproduction.workbench import Workbench
@@ -42,8 +50,8 @@ def counted(bench: Workbench, *, methods: list[str], **parameters: Any) -> Table
     split, parts = split_of(bench, **parameters), []
     seen_score = 0.0 if parameters["model"] == "bpr" else -np.inf  # CDAE's are probabilities: 0 is below all others
     for role, model in models_of(bench, **parameters).items():
-        public = metrics.held_out_ranks(model, split.test, seen=split.train, seen_score=seen_score)
-        masked = metrics.held_out_ranks(model, split.test, seen=union([split.train, split.validation]))
+        public = held_out_ranks(model, split.test, split.train, seen_score)
+        masked = held_out_ranks(model, split.test, union([split.train, split.validation]))
         for counting, ranks in ((PUBLIC, public + 1), (MASKED, masked)):
             keys = {"role": role, "method": methods[0], "counting": counting}
             parts.append(samples(np.arange(len(ranks)), keys, at_ranks(ranks)))
@@ -61,22 +69,23 @@ def compared(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tabl
     """The ranks of all test interactions by both models, and those of some items that either ranks high."""
     both, split = models_of(bench, **parameters), split_of(bench, **parameters)
     teacher, student, seen = both["teacher"], both["student"], union([split.train, split.validation])
-    found = metrics.compare_ranks(teacher, student, split.test, seen=seen)
-    scatter = metrics.rank_scatter(teacher, student, seen=seen, n_points=1_500, seed=parameters["seed"])
+    found = compare_ranks(teacher, student, split.test, seen)
+    points = drawn_items(teacher, student, seen, 1_500, parameters["seed"])
     values = {
-        DIFFERENCE: found.average_difference, BETTER: found.student_better, "equal": found.equal,
-        "teacher's first items in the student's first tenth": scatter.known_to_other("teacher"),
-        "student's in the teacher's": scatter.known_to_other("student"),
+        DIFFERENCE: np.abs(found.difference).mean(), BETTER: np.mean(found.difference > 0),
+        "equal": np.mean(found.difference == 0),
+        "teacher's first items in the student's first tenth": known_to_other(points, "teacher", found.n_items),
+        "student's in the teacher's": known_to_other(points, "student", found.n_items),
     }  # fmt: skip
-    ranks = found.ranks.with_columns(n_items=pl.lit(found.n_items))
+    ranks = found.table.with_columns(n_items=pl.lit(found.n_items))
     stage = {"stage": STAGES.get(methods[0], methods[0])}
-    return {"numbers": numbers(stage, values), "ranks": ranks, "points": scatter.points}
+    return {"numbers": numbers(stage, values), "ranks": ranks, "points": points}
 
 
 @work(needs=models_needed, cost=20)
 def sized(bench: Workbench, **parameters: Any) -> Tables:
     """How many million numbers each model has learned, and how many seconds the lists of all users take."""
     models, train = models_of(bench, **parameters), split_of(bench, **parameters).train
-    sizes = metrics.inference_table(models, length=50, seen=train, repeats=2)
-    found = sizes.select(role="model", parameters=pl.col("parameters") / 1e6, time="seconds")
+    rows = [(role, (n_parameters(each) or 0) / 1e6, seconds_of_lists(each, train)) for role, each in models.items()]
+    found = pl.DataFrame(rows, schema=["role", "parameters", "time"], orient="row")
     return {"numbers": found.unpivot(index="role", variable_name="metric")}

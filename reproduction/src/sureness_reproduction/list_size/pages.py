@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 import sureness as sn
 from sureness.lists import ExpectedUtility, allocate_budget, equal_budget
-from sureness.metrics import at_sizes, n_parameters, utility_at_every_size
+from sureness.metrics import at_sizes, utility_at_every_size
 from sureness.numerics import members
-from sureness.sources import fitted_to, id_maps, top_blocks
+from sureness.sources import fitted_to, id_maps, n_parameters, top_blocks
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.list_size.approximate import fill_with_trending

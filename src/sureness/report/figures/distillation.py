@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sureness._types import FloatArray
+from sureness._types import FloatArray, IntArray
 from sureness.errors import EmptyError, SettingError
-from sureness.metrics.rank_comparison import RankComparison
 from sureness.report.figures.style import (
     BLUE,
     CYCLE,
@@ -34,35 +34,36 @@ ROLE_MARKERS = {"student": "o", "teacher": "s"}
 _N_POINTS = 500  # at most, of a curve
 
 
-def draw_rank_differences(comparisons: Mapping[str, RankComparison], *, ax: Axes | None = None) -> Axes:
-    """Draw sorted rank differences as filled areas: the smaller the area, the better the models agree.
+def draw_rank_differences(differences: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
+    """Draw sorted rank differences as filled areas: the smaller the area, the better two models agree.
 
     The largest 2% of the differences may be cut off.
 
     Parameters
     ----------
-    comparisons : mapping of name to RankComparison
-        One or two, such as before and after distillation; the last one is the main one.
+    differences : mapping of name to array-like of shape (n,)
+        The teacher's rank of each test interaction minus the student's, divided by the number of items. One or two,
+        such as before and after distillation; the last one is the main one.
     ax : matplotlib Axes, optional
 
     Examples
     --------
-    >>> import polars as pl
-    >>> ranks = pl.DataFrame({"user_id": [1, 2], "item_id": [5, 5], "teacher_rank": [4, 1], "student_rank": [2, 7]})
-    >>> ax = draw_rank_differences({"before": RankComparison(ranks, n_items=10)})
+    >>> ax = draw_rank_differences({"before": [0.2, -0.6]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['before, average 0.4000']
     """
-    if not 1 <= len(comparisons) <= 2:
-        raise SettingError(f"rank differences are drawn for one or two comparisons, got {len(comparisons)}")
-    curves = {name: found.curve(_N_POINTS) for name, found in comparisons.items()}
+    if not 1 <= len(differences) <= 2:
+        raise SettingError(f"rank differences are drawn for one or two comparisons, got {len(differences)}")
+    curves = {name: np.sort(np.asarray(each, dtype=np.float64)) for name, each in differences.items()}
+    averages = {name: float(np.mean(np.abs(curve))) for name, curve in curves.items()}
+    curves = {name: curve[_shown_places(len(curve))] for name, curve in curves.items()}
     looks = [(GREY, LIGHT_GREY, 0.55, DASHES[1]), (BLUE, BLUE, 0.30, "-")][-len(curves) :]
     with drawing(ax, (4.6, 3.7)) as drawn:
         for (name, curve), (line, fill, alpha, dash) in zip(curves.items(), looks, strict=True):
             share = np.linspace(0, 1, len(curve)) if len(curve) > 1 else np.array([0.0, 1.0])
             height = np.broadcast_to(curve, share.shape) if len(curve) == 1 else curve
             drawn.fill_between(share, height, 0, color=fill, alpha=alpha, linewidth=0)
-            label = f"{short_name(name, 20)}, average {comparisons[name].average_difference:.4f}"
+            label = f"{short_name(name, 20)}, average {averages[name]:.4f}"
             drawn.plot(share, height, color=line, linewidth=1.6, linestyle=dash, label=label)
         drawn.axhline(0, color=INK, linewidth=0.8)
         reach = max([0.01, *(_reach(curve) for curve in curves.values())])
@@ -77,6 +78,11 @@ def draw_rank_differences(comparisons: Mapping[str, RankComparison], *, ax: Axes
         drawn.set_title("Rank differences, in % of all items")
         legend_above(drawn, len(curves))
     return drawn
+
+
+def _shown_places(n: int) -> IntArray:
+    """Evenly spaced places, all of them if they are few."""
+    return np.linspace(0, n - 1, min(n, _N_POINTS)).round().astype(np.int64)
 
 
 def _reach(curve: FloatArray) -> float:
