@@ -10,11 +10,11 @@ from numpy.testing import assert_array_equal
 
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.distillation.aligned import AlignedSource
 from sureness.errors import DataError, IdError
 from sureness.sources.base import FactorSource, MatrixSource, PartialSource
 from sureness.sources.blocks import block_scores
 from sureness.sources.candidates import CandidateSource
+from sureness.sources.function import AlignedSource
 from tests.distillation.worlds import fitted, log_of, parts
 
 UNKNOWN = -np.inf

@@ -14,11 +14,11 @@ from scipy.stats import chisquare
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.distillation import refresh as refreshing
-from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.refresh import Side, refresh
 from sureness.distillation.sampling import SCHEMES
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.sources.base import FactorSource, MatrixSource
+from sureness.sources.function import AlignedSource
 from tests.distillation.worlds import log_of, scores_for
 
 TO_TEACHER, TO_STUDENT = 0, 1

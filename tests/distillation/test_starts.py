@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sureness.data.ids import IdMap
-from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.starts import truncated
 from sureness.errors import SettingError
 from sureness.sources.base import FactorSource, MatrixSource
+from sureness.sources.function import AlignedSource
 from tests.distillation.worlds import fitted, log_of
 
 

@@ -5,7 +5,6 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "aligned": ["AlignedSource"],
         "bidirectional": ["BidirectionalDistillation"],
         "learner": ["Guide", "Learner", "SoftLabels", "soft_labels"],
         "refresh": ["DrawnItems", "Pool", "Refreshed"],

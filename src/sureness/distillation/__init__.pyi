@@ -1,5 +1,4 @@
 # Written by `make stubs` from the table in __init__.py.
-from sureness.distillation.aligned import AlignedSource as AlignedSource
 from sureness.distillation.bidirectional import BidirectionalDistillation as BidirectionalDistillation
 from sureness.distillation.learner import Guide as Guide
 from sureness.distillation.learner import Learner as Learner
@@ -19,7 +18,6 @@ from sureness.distillation.settings import method_names as method_names
 from sureness.distillation.starts import truncated as truncated
 
 __all__ = [
-    "AlignedSource",
     "BidirectionalDistillation",
     "Direction",
     "DistillationSettings",

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from sureness._settings import clone
 from sureness.data.interactions import Interactions
-from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.learner import Guide
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import IdError, NotFittedError, SettingError
@@ -21,6 +20,7 @@ from sureness.models.networks.network import Network
 from sureness.models.networks.training import copied
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource
+from sureness.sources.function import AlignedSource
 
 Role = Literal["teacher", "student"]
 Tensors = dict[str, Tensor]

@@ -17,7 +17,6 @@ from sureness._registry import names
 from sureness._settings import written
 from sureness.data.interactions import Interactions
 from sureness.data.recipes import common_pairs
-from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.settings import DistillationSettings, distillation_method, method_names
 from sureness.errors import LeakError, SettingError
@@ -34,6 +33,7 @@ from sureness.recommender.run import DistilledRuns, open_run
 from sureness.saving.objects import split_path
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource, id_maps, n_parameters
+from sureness.sources.function import AlignedSource
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table
 

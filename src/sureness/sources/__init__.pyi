@@ -35,6 +35,7 @@ from sureness.sources.blocks import scores_of as scores_of
 from sureness.sources.blocks import top_blocks as top_blocks
 from sureness.sources.blocks import user_blocks as user_blocks
 from sureness.sources.candidates import CandidateSource as CandidateSource
+from sureness.sources.function import AlignedSource as AlignedSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
 from sureness.sources.function import TorchSource as TorchSource
@@ -43,6 +44,7 @@ from sureness.sources.svd import svd_source as svd_source
 
 __all__ = [
     "Aligned",
+    "AlignedSource",
     "BLOCK_SCORES",
     "CandidateSource",
     "Candidates",

@@ -1,4 +1,4 @@
-"""Sources that compute scores when needed: from a function, a PyTorch model, or some items of another source."""
+"""Sources that compute scores when needed: from a function, a PyTorch model, or another source in other rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import as_array
 from sureness.sources.base import (
@@ -21,11 +22,10 @@ from sureness.sources.base import (
     as_float32,
     check_names,
     check_users,
-    checked_block,
     id_maps,
     trained_pairs,
 )
-from sureness.sources.blocks import BLOCK_SCORES
+from sureness.sources.blocks import BLOCK_SCORES, block_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,29 +193,81 @@ def _evaluating(model: Any) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class ItemSubset:
-    """Some items of a source, such as those of one domain. Use `subset_of`, which is faster for factors."""
+class AlignedSource:
+    """Any source with other rows and columns; users and items that it does not know have no scores.
+
+    Examples
+    --------
+    >>> from sureness.data.interactions import Interactions
+    >>> from sureness.sources.base import MatrixSource
+    >>> source = MatrixSource(np.array([[1.0, 2.0]]), users=IdMap.of(["ann"]), items=IdMap.of(["x", "z"]))
+    >>> log = Interactions.of(["ann", "bob"], ["x", "y"])
+    >>> AlignedSource.of(source, log).score_block(np.array([0, 1])).tolist()
+    [[1.0, -inf], [-inf, -inf]]
+    """
 
     source: ScoreSource
-    columns: IntArray  # ascending
-    users: IdMap
-    items: IdMap
+    users: IdMap  # of the rows
+    items: IdMap  # of the columns
+    user_rows: IntArray  # where the source has each user, -1: unknown
+    item_rows: IntArray  # where the source has each item, -1: unknown
+
+    __repr__ = fields_repr
+
+    @classmethod
+    def of(cls, source: ScoreSource, log: Interactions) -> AlignedSource:
+        """Match a source with a log by id; refused if they have no user or no item in common."""
+        users, items = id_maps(source)
+        user_rows, item_rows = users.rows(log.users.ids), items.rows(log.items.ids)
+        if not (np.any(user_rows >= 0) and np.any(item_rows >= 0)):
+            raise IdError(
+                "the source knows no user or no item of the training log; check that its ids are of the same kind"
+            )
+        return cls(source, log.users, log.items, user_rows, item_rows)
 
     @property
     def n_users(self) -> int:
-        return self.source.n_users
+        return len(self.users)
 
     @property
     def n_items(self) -> int:
-        return len(self.columns)
+        return len(self.items)
 
     @property
     def trained_pairs(self) -> int | None:
         """How many pairs the whole source was trained on."""
         return trained_pairs(self.source)
 
+    @property
+    def scores_per_user(self) -> int:
+        return self.n_items
+
     def score_block(self, users: IntArray) -> FloatArray:
-        return np.asarray(checked_block(self.source, users)[:, self.columns], dtype=np.float32)
+        """Scores of all items, -inf for unknown users and items; shape (len(users), n_items)."""
+        scores = np.full((len(users), self.n_items), -np.inf, dtype=np.float32)
+        known, columns = np.flatnonzero(self.user_rows[users] >= 0), np.flatnonzero(self.item_rows >= 0)
+        rows = self.user_rows[users][known]
+        done = 0
+        for block, part in block_scores(self.source, rows):
+            place = known[done : done + len(block)]
+            scores[np.ix_(place, columns)] = part[:, self.item_rows[columns]]
+            done += len(block)
+        return scores
+
+    def known_block(self, users: IntArray) -> KnownScores:
+        """The scores of known items only."""
+        return KnownScores.of_dense(self.score_block(users))
+
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of pairs, 0 where the source has none: users (B,), items (B, n), result (B, n)."""
+        some, place = np.unique(users, return_inverse=True)
+        scores = np.empty(items.shape, dtype=np.float32)
+        step = max(1, BLOCK_SCORES // self.n_items)
+        for start in range(0, len(some), step):
+            inside = np.flatnonzero((place >= start) & (place < start + step))
+            block = self.score_block(some[start : start + step])
+            scores[inside] = block[place[inside][:, None] - start, np.maximum(items[inside], 0)]
+        return np.where(np.isneginf(scores), np.float32(0.0), scores)
 
 
 def subset_of(source: ScoreSource, columns: IntArray) -> ScoreSource:
@@ -235,4 +287,4 @@ def subset_of(source: ScoreSource, columns: IntArray) -> ScoreSource:
     if own is not None:
         return own(columns)
     users, items = id_maps(source)
-    return ItemSubset(source, columns, users, IdMap(items.at(columns)))
+    return AlignedSource(source, users, IdMap(items.at(columns)), np.arange(len(users)), columns)
