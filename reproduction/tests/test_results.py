@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
-from scipy.stats import ttest_rel
+from scipy.stats import norm, ttest_rel
 
 from reproduction.tests.small import KNOWN, SmallShelf, doubled
 from sureness.errors import DataError
@@ -24,7 +25,7 @@ from sureness_reproduction.pages import (
     run_studies,
     with_published,
 )
-from sureness_reproduction.results import Results, merged, read_csv
+from sureness_reproduction.results import Results, basic_interval, merged, read_csv, resampled_difference
 from sureness_reproduction.study import Asked, Claim
 
 
@@ -238,3 +239,19 @@ def test_every_figure_is_drawn_but_for_case_studies():
     """Figures 2.6 and 4.6 show single users: their tables list what the figures show."""
     told = [each for each in studies() if "figure" in each.number and each.draw is None]
     assert {number for each in told for number in each.tables_and_figures} == {"figure-2.6", "figure-4.6"}
+
+
+def test_resampled_differences_are_reflected_at_the_value():
+    draws = np.random.default_rng(0).normal(0.3, 0.1, size=5_000)  # too large by 0.1
+    found = resampled_difference(0.2, draws)
+    assert_allclose([found.low, found.high], [0.1 - 0.196, 0.1 + 0.196], atol=0.02)
+    assert found.p_value == pytest.approx(norm.sf(1) * 2, rel=0.1)
+    sure = resampled_difference(0.1, np.full(500, 0.1))
+    assert (sure.low, sure.high, sure.p_value) == (pytest.approx(0.1), pytest.approx(0.1), 0.0)
+
+
+def test_basic_intervals_are_reflected_and_stay_above_zero():
+    resampled = np.linspace(0.1, 0.3, 201)
+    found = basic_interval(0.25, resampled)
+    assert_allclose([found.low, found.high], [0.205, 0.395])
+    assert basic_interval(0.05, resampled).low == 0.0

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.data import Interactions
 from sureness.errors import DataError
-from sureness.lists.lists import Lists, ranked_lists
-from sureness.sources import MatrixSource
+from sureness.lists.lists import Lists
 
 
 def lists_of(n=4, width=3, seed=0, **more):
@@ -74,16 +72,3 @@ def test_what_is_missing_is_named_with_who_wanted_it_and_what_to_do():
 def test_lists_that_do_not_fit_together_are_refused(given, word):
     with pytest.raises(DataError, match=word):
         Lists.of(**given)
-
-
-def test_the_best_unseen_items_are_listed_with_hits_and_features():
-    source = MatrixSource(np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]]))
-    seen, labels = (
-        Interactions.from_matrix(np.array(rows)) for rows in ([[0, 1, 0], [1, 1, 0]], [[1, 0, 0], [0, 0, 1]])
-    )
-    lists = ranked_lists(source, 2, seen=seen, labels=labels, item_features=np.array([[0.0], [1.0], [2.0]]))
-    assert lists.items.tolist() == [[2, 0], [2, -1]]
-    assert lists.hits.tolist() == [[False, True], [True, False]]
-    assert (lists.lengths.tolist(), lists.n_relevant.tolist()) == ([2, 1], [1, 1])
-    assert lists.features[0, :, 0].tolist() == [2.0, 0.0]
-    assert ranked_lists(source, 9, seen="nothing").width == 3

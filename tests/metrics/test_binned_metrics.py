@@ -16,7 +16,6 @@ from sureness.metrics import (
     METRICS,
     adaptive_calibration_error,
     brier_score,
-    brier_split,
     debiased_calibration_error,
     expected_calibration_error,
     interval,
@@ -26,7 +25,6 @@ from sureness.metrics import (
 )
 from tests.metrics.slow_metrics import (
     Drawn,
-    bins_of,
     drawn_pairs,
     slow_brier,
     slow_debiased,
@@ -92,28 +90,6 @@ def test_nll_and_brier_agree_with_scikit_learn(pairs):
     assert_allclose(weighted(negative_log_likelihood, pairs), theirs, rtol=1e-9)
     theirs = brier_score_loss(pairs.labels, pairs.probabilities, sample_weight=pairs.weights, pos_label=1)
     assert_allclose(weighted(brier_score, pairs), theirs, rtol=1e-9, atol=1e-15)
-
-
-@given(drawn_pairs(), n_bins_drawn)
-def test_the_brier_split_adds_up_and_each_part_is_its_definition(pairs, n_bins):
-    split = weighted(brier_split, pairs, n_bins=n_bins)
-    total = sum(pairs.weights)
-    rate = sum(w * y for y, w in zip(pairs.labels, pairs.weights, strict=True)) / total
-    bins = bins_of(*pairs.all, n_bins).values()
-    reliability = sum(b.weight * b.gap**2 for b in bins) / total
-    resolution = sum(b.weight * (b.observed / b.weight - rate) ** 2 for b in bins) / total
-    assert_allclose(
-        [split.brier, split.reliability, split.resolution, split.uncertainty],
-        [slow_brier(*pairs.all), reliability, resolution, rate * (1 - rate)],
-        atol=1e-10,
-    )
-    parts = split.reliability - split.resolution + split.uncertainty + split.within_bins
-    assert_allclose(parts, split.brier, atol=1e-12)
-
-
-@given(drawn_pairs(probabilities=st.sampled_from([0.05, 0.35, 0.75])), st.just(10))
-def test_nothing_is_left_within_bins_that_hold_one_probability(pairs, n_bins):
-    assert abs(weighted(brier_split, pairs, n_bins=n_bins).within_bins) < 1e-12
 
 
 @given(st.integers(1, 12), st.integers(1, 6), st.randoms(use_true_random=False))

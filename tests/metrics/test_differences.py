@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from sureness.errors import EmptyError
-from sureness.metrics import paired_difference, resampled_difference
+from sureness.metrics import paired_difference
 
 
 def test_a_paired_difference_agrees_with_scipy():
@@ -20,8 +20,6 @@ def test_a_paired_difference_agrees_with_scipy():
 @pytest.mark.parametrize(("gain", "p_value"), [(0.0, 1.0), (0.1, 0.0)])
 def test_the_same_difference_for_everybody_is_certain(gain, p_value):
     assert paired_difference(np.full(3, gain)) == (pytest.approx(gain), 0.0, *[pytest.approx(gain)] * 2, p_value)
-    found = resampled_difference(gain, np.full(500, gain))
-    assert (found.low, found.high, found.p_value) == (pytest.approx(gain), pytest.approx(gain), p_value)
 
 
 def test_a_single_user_tells_nothing_about_others_and_none_is_refused():
@@ -30,10 +28,3 @@ def test_a_single_user_tells_nothing_about_others_and_none_is_refused():
     assert np.isnan(found[1:]).all()
     with pytest.raises(EmptyError):
         paired_difference([])
-
-
-def test_resampled_differences_are_reflected_at_the_value():
-    draws = np.random.default_rng(0).normal(0.3, 0.1, size=5_000)  # too large by 0.1
-    found = resampled_difference(0.2, draws)
-    assert_allclose([found.low, found.high], [0.1 - 0.196, 0.1 + 0.196], atol=0.02)
-    assert found.p_value == pytest.approx(stats.norm.sf(1) * 2, rel=0.1)

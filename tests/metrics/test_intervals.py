@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from sureness.errors import DataError
 from sureness.metrics import METRICS, by_group, interval
-from sureness.metrics.intervals import basic_interval
+from sureness.metrics.intervals import Interval
 from sureness.metrics.resampling import clusters_of
 from tests.metrics.slow_metrics import calibrated_users
 
@@ -126,14 +126,8 @@ def test_intervals_that_ignore_users_promise_too_much():
     assert without < 0.90
 
 
-def test_the_basic_interval_reflects_the_quantiles_and_stays_above_zero():
-    resampled = np.linspace(0.1, 0.3, 201)
-    assert_allclose([basic_interval(0.25, resampled, 0.9).low, basic_interval(0.25, resampled, 0.9).high], [0.21, 0.39])
-    assert basic_interval(0.05, resampled, 0.9).low == 0.0
-
-
 def test_an_interval_reads_as_a_number_with_its_range():
-    assert str(basic_interval(0.25, np.array([0.25, 0.25]), 0.9)) == "0.2500 [0.2500, 0.2500]"
+    assert str(Interval(0.25, 0.25, 0.25)) == "0.2500 [0.2500, 0.2500]"
 
 
 # --- by group ------------------------------------------------------------------------------------------------------

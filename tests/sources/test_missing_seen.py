@@ -18,7 +18,6 @@ from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError
 from sureness.jobs.comparing import compare_with_baselines
 from sureness.jobs.judging import judge
-from sureness.lists import ranked_lists
 from sureness.lists.policies import ExpectedUtility
 from sureness.metrics import best_items, evaluate_ranking
 from sureness.sources.adapters.implicit import from_implicit
@@ -69,7 +68,6 @@ WITH_LABELS = {
     ),
     "evaluate_ranking": lambda s, log, seen: evaluate_ranking(s, log, seen=seen),
     "judge": lambda s, log, seen: judge(sn.recommender.Run(s, test=log), seen=seen),
-    "ranked_lists": lambda s, log, seen: ranked_lists(s, labels=log, seen=seen),
 }  # fmt: skip
 WITHOUT_LABELS = {
     "Recommender.recommend": lambda s, log, seen: model_of(s).recommend([0, 1], seen=seen),

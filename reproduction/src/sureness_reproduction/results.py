@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
-from sureness.metrics import Difference, basic_interval, paired_difference, resampled_difference
+from sureness.metrics import Difference, Interval, paired_difference
 from sureness.numerics import holm
 from sureness.tables import scan_table
 from sureness_reproduction.cells import Cell, CellStore
@@ -95,7 +96,7 @@ class Results:
         samples = self.samples.with_columns(pl.col("value").cast(pl.Float64))
         draws = {key: _over_seeds(part) for key, part in samples.group_by(self.keys)}
         both = zip(means["value"], map(draws.get, means.select(self.keys).iter_rows()), strict=True)
-        ends = [None if value is None or drawn is None else basic_interval(value, drawn, 0.95) for value, drawn in both]
+        ends = [None if value is None or drawn is None else basic_interval(value, drawn) for value, drawn in both]
         return means.with_columns(
             pl.Series(name, [getattr(end, name, None) for end in ends], pl.Float64) for name in ("low", "high")
         )
@@ -263,3 +264,28 @@ def merged(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     placed = both.with_row_index("_row").sort(pl.col("_row").min().over(keys), maintain_order=True)
     rows = placed.filter(is_new == is_new.max().over(keys)).drop("_row")
     return with_verdicts(rows) if "p" in rows.columns else rows
+
+
+_LEVEL = 0.95  # of the intervals
+_NO_CHANCE = 1e-12  # standard error of a difference that is the same in every resample
+
+
+def basic_interval(value: float, resampled: NDArray[Any]) -> Interval:
+    """The quantiles of the resamples, reflected at the value; not negative, and widened to contain the value."""
+    low, high = 2 * value - np.quantile(resampled, [(1 + _LEVEL) / 2, (1 - _LEVEL) / 2])
+    return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), _LEVEL)
+
+
+def resampled_difference(value: float, resampled: NDArray[Any]) -> Difference:
+    """A difference of two metrics on the same resampled users, with its basic bootstrap interval.
+
+    The p-value is that of a normal distribution with the spread of the resamples: shares of a few hundred resamples are
+    too coarse where many p-values are corrected.
+    """
+    reflected = 2 * value - resampled
+    low, high = np.quantile(reflected, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    error = float(reflected.std(ddof=1))
+    if error <= _NO_CHANCE:
+        return Difference(value, error, float(low), float(high), float(abs(value) <= _NO_CHANCE))
+    in_errors = float(abs(reflected.mean()) / error)
+    return Difference(value, error, float(low), float(high), float(2 * ndtr(-in_errors)))

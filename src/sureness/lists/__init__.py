@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "compare_worth",
         ],
         "expectation": ["MOST_RELEVANT", "expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
-        "lists": ["Lists", "ranked_lists"],
+        "lists": ["Lists"],
         "pages": ["DomainAllocation", "allocate_domains", "equal_shares"],
         "policies": [
             "BestFixedSize",

@@ -12,7 +12,6 @@ from sureness.lists.expectation import expected_utility as expected_utility
 from sureness.lists.expectation import scale_odds as scale_odds
 from sureness.lists.expectation import shift_log_odds as shift_log_odds
 from sureness.lists.lists import Lists as Lists
-from sureness.lists.lists import ranked_lists as ranked_lists
 from sureness.lists.pages import DomainAllocation as DomainAllocation
 from sureness.lists.pages import allocate_domains as allocate_domains
 from sureness.lists.pages import equal_shares as equal_shares
@@ -52,7 +51,6 @@ __all__ = [
     "expected_utilities",
     "expected_utility",
     "promise",
-    "ranked_lists",
     "scale_odds",
     "shift_log_odds",
 ]

@@ -6,10 +6,8 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "calibration": [
-            "BrierSplit",
             "adaptive_calibration_error",
             "brier_score",
-            "brier_split",
             "debiased_calibration_error",
             "expected_calibration_error",
             "maximum_calibration_error",
@@ -30,7 +28,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "named_metric",
             "top_mask",
         ],
-        "intervals": ["Interval", "basic_interval", "by_group", "interval", "interval_of_cells", "resampled_metric"],
+        "intervals": ["Interval", "by_group", "interval", "interval_of_cells", "resampled_metric"],
         "ranking": [
             "DEFAULT_METRICS",
             "MEASURES",
@@ -49,7 +47,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "confidence_in_gains",
             "paired_difference",
             "resample",
-            "resampled_difference",
             "resampled_means",
         ],
         "utility": [

@@ -1,8 +1,6 @@
 # Written by `make stubs` from the table in __init__.py.
-from sureness.metrics.calibration import BrierSplit as BrierSplit
 from sureness.metrics.calibration import adaptive_calibration_error as adaptive_calibration_error
 from sureness.metrics.calibration import brier_score as brier_score
-from sureness.metrics.calibration import brier_split as brier_split
 from sureness.metrics.calibration import debiased_calibration_error as debiased_calibration_error
 from sureness.metrics.calibration import expected_calibration_error as expected_calibration_error
 from sureness.metrics.calibration import maximum_calibration_error as maximum_calibration_error
@@ -21,7 +19,6 @@ from sureness.metrics.cells import judge as judge
 from sureness.metrics.cells import named_metric as named_metric
 from sureness.metrics.cells import top_mask as top_mask
 from sureness.metrics.intervals import Interval as Interval
-from sureness.metrics.intervals import basic_interval as basic_interval
 from sureness.metrics.intervals import by_group as by_group
 from sureness.metrics.intervals import interval as interval
 from sureness.metrics.intervals import interval_of_cells as interval_of_cells
@@ -41,7 +38,6 @@ from sureness.metrics.resampling import clusters_of as clusters_of
 from sureness.metrics.resampling import confidence_in_gains as confidence_in_gains
 from sureness.metrics.resampling import paired_difference as paired_difference
 from sureness.metrics.resampling import resample as resample
-from sureness.metrics.resampling import resampled_difference as resampled_difference
 from sureness.metrics.resampling import resampled_means as resampled_means
 from sureness.metrics.utility import DCG as DCG
 from sureness.metrics.utility import F1 as F1
@@ -56,7 +52,6 @@ from sureness.metrics.utility import utility_at_every_size as utility_at_every_s
 from sureness.metrics.utility import utility_of as utility_of
 
 __all__ = [
-    "BrierSplit",
     "Cells",
     "DCG",
     "DEFAULT_METRICS",
@@ -76,10 +71,8 @@ __all__ = [
     "Utility",
     "adaptive_calibration_error",
     "at_sizes",
-    "basic_interval",
     "best_items",
     "brier_score",
-    "brier_split",
     "by_group",
     "cell_sums",
     "cells_of_parts",
@@ -104,7 +97,6 @@ __all__ = [
     "parse_measure",
     "reliability_curve",
     "resample",
-    "resampled_difference",
     "resampled_means",
     "resampled_metric",
     "top_mask",

@@ -141,41 +141,6 @@ def brier_score(labels: ArrayLike, probabilities: ArrayLike, *, sample_weight: A
     return value_of(METRICS["brier"], judge(labels, probabilities, sample_weight), 1)
 
 
-@dataclass(frozen=True)
-class BrierSplit:
-    """The parts of the Brier score: ``brier = reliability - resolution + uncertainty + within_bins``."""
-
-    brier: float
-    reliability: float  # squared distance between frequencies and probabilities; 0 is best
-    resolution: float  # spread of the frequencies over the bins; more is better
-    uncertainty: float  # Brier score of the base rate
-    within_bins: float  # from the spread of probabilities inside the bins
-
-
-def brier_split(
-    labels: ArrayLike, probabilities: ArrayLike, *, n_bins: int = 15, sample_weight: ArrayLike | None = None
-) -> BrierSplit:
-    """The Brier score split into reliability, resolution and uncertainty (Murphy).
-
-    Examples
-    --------
-    >>> split = brier_split([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=4)
-    >>> split.reliability, split.resolution, split.uncertainty, split.within_bins
-    (0.0625, 0.25, 0.25, 0.0)
-    """
-    judged = judge(labels, probabilities, sample_weight)
-    sums = equal_width_sums(judged, n_bins)
-    sums = sums[sums[:, WEIGHT] > 0]
-    share = sums[:, WEIGHT] / sums[:, WEIGHT].sum()
-    predicted, observed = sums[:, PREDICTED] / sums[:, WEIGHT], sums[:, OBSERVED] / sums[:, WEIGHT]
-    rate = float(share @ observed)
-    brier = value_of(METRICS["brier"], judged, 1)
-    reliability = float(share @ (predicted - observed) ** 2)
-    resolution = float(share @ (observed - rate) ** 2)
-    uncertainty = rate * (1 - rate)
-    return BrierSplit(brier, reliability, resolution, uncertainty, brier - reliability + resolution - uncertainty)
-
-
 Reading = Literal["frequency", "accuracy"]
 
 

@@ -181,10 +181,3 @@ def _order(judged: Judged, scores: ArrayLike | None) -> FloatArray:
     order = check_scores(scores)
     same_length(order, len(judged.labels), "scores")
     return order
-
-
-def basic_interval(value: float, resampled: FloatArray, level: float) -> Interval:
-    """The quantiles of the resamples, reflected at the value; not negative, and widened to contain the value."""
-    check_rate(level, "level")
-    low, high = 2 * value - np.quantile(resampled, [(1 + level) / 2, (1 - level) / 2])
-    return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), level)

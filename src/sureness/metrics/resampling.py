@@ -82,9 +82,6 @@ def _drawn_sums(sums: FloatArray, n_resamples: int, rng: np.random.Generator) ->
     return np.asarray(counts.astype(np.float64) @ sums)
 
 
-_NO_CHANCE = 1e-12  # standard error of a difference that is the same in every resample
-
-
 class Difference(NamedTuple):
     """A difference of two means; everything but the value is NaN with a single user."""
 
@@ -125,37 +122,3 @@ def paired_difference(gains: ArrayLike, *, level: float = 0.95) -> Difference:
     error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
     half = float(stdtrit(free, (1 + level) / 2)) * error
     return Difference(mean, error, mean - half, mean + half, float(2 * stdtr(free, -abs(mean / error))))
-
-
-def resampled_difference(value: float, resampled: ArrayLike, *, level: float = 0.95) -> Difference:
-    """A difference of two metrics on the same resampled users, with its basic bootstrap interval.
-
-    The p-value is that of a normal distribution with the spread of the resamples: shares of a few hundred resamples are
-    too coarse where many p-values are corrected.
-
-    Parameters
-    ----------
-    value : float
-        The difference on all users.
-    resampled : array-like of shape (n_resamples,)
-        The differences on users drawn with replacement.
-    level : float
-        Of the confidence interval.
-
-    Examples
-    --------
-    >>> draws = np.random.default_rng(0).normal(0.2, 0.05, size=500)
-    >>> found = resampled_difference(0.2, draws)
-    >>> 0.05 < found.low < 0.15, 0.25 < found.high < 0.35, found.p_value < 0.001
-    (True, True, True)
-    """
-    from scipy.special import ndtr
-
-    check_rate(level, "level")
-    reflected = 2 * value - check_scores(resampled, "resampled")
-    low, high = np.quantile(reflected, [(1 - level) / 2, (1 + level) / 2])
-    error = float(reflected.std(ddof=1))
-    if error <= _NO_CHANCE:
-        return Difference(value, error, float(low), float(high), float(abs(value) <= _NO_CHANCE))
-    in_errors = float(abs(reflected.mean()) / error)
-    return Difference(value, error, float(low), float(high), float(2 * ndtr(-in_errors)))

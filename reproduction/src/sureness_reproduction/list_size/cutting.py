@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from sureness.lists import Lists, ranked_lists
+from sureness.lists import Lists
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, Opened, base, opened, recipe_of
+from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, Opened, base, opened, ranked_lists, recipe_of
 from sureness_reproduction.study import Scale
 from sureness_reproduction.workbench import Workbench
 

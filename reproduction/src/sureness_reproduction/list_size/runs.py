@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sureness.data import Interactions, Split, union
 from sureness.lists import Lists
 from sureness.models import recommended
-from sureness.sources import ScoreSource, id_maps
+from sureness.numerics import members
+from sureness.sources import ScoreSource, fitted_to, id_maps, top_blocks
 from sureness_reproduction.base_models import ALS, ALS_GRID, als_is_here, in_memory, needs_recommender, split_options
 from sureness_reproduction.declarations import read
 from sureness_reproduction.own import is_own
@@ -84,3 +86,26 @@ def judged(lists: Lists, keys: Mapping[str, Any], values: Mapping[str, Any]) -> 
     """What the users with a relevant item got, see `samples`."""
     rows = np.asarray(lists.n_relevant) > 0
     return samples(lists.users[rows], keys, {name: np.asarray(some)[rows] for name, some in values.items()})
+
+
+def ranked_lists(
+    source: ScoreSource,
+    max_size: int,
+    *,
+    seen: Interactions,
+    labels: Interactions | None = None,
+    item_features: NDArray[Any] | None = None,
+) -> Lists:
+    """The best unseen items of every user with their scores, to fit or judge policies without a calibrator."""
+    relevant = None if labels is None else fitted_to(source, labels, "labels")
+    hidden, width, parts = fitted_to(source, seen, "seen"), min(max_size, source.n_items), []
+    for block, items, scores, *_ in top_blocks(source, np.arange(source.n_users), width, hidden):
+        known, found = items >= 0, dict[str, Any]()
+        if relevant is not None:
+            found["hits"] = members(items, block, relevant.row_starts, relevant.item_rows) & known
+            found["n_relevant"] = relevant.user_degree[block]
+        if item_features is not None:
+            found["features"] = item_features[np.maximum(items, 0)]
+        lengths = known.sum(axis=1)
+        parts.append(Lists(users=block, lengths=lengths, scores=scores.astype(np.float64), items=items, **found))
+    return Lists.joined(parts)

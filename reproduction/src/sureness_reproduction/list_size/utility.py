@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sureness.jobs import REFERENCE, baselines
-from sureness.lists import Lists, ranked_lists
+from sureness.lists import Lists
 from sureness.metrics import at_sizes, utility_at_every_size
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size import perk, runs
@@ -40,7 +40,7 @@ def utilities(bench: Workbench, *, methods: list[str], cuts: dict[str, Any], max
     """The utility and the number of items of every user's list by a group of methods."""
     made, parts = runs.opened(bench, **run), []
     if cells := cut_cells(methods=methods, cuts=cuts, max_size=max_size, **run):
-        lists = ranked_lists(made.source, max_size, seen=made.seen, labels=made.split.test)
+        lists = runs.ranked_lists(made.source, max_size, seen=made.seen, labels=made.split.test)
         for (utility, name), cell in cells.items():
             parts.append(_long({name: bench.found(cell).table("sizes")["size"].to_numpy()}, lists, utility))
     plain = [name for name in methods if name in PLAIN]
