@@ -85,7 +85,7 @@ class Cell(io.StringIO):
 @pytest.fixture
 def fresh(monkeypatch):
     """As in a process that has not announced anything yet."""
-    monkeypatch.setattr(compiling, "_announcers", [compiling.Once(compiling.announce)])
+    monkeypatch.setattr(compiling, "_announcers", [compiling.cache(compiling.announce)])
 
 
 @pytest.mark.usefixtures("fresh")

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar, overload
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -68,7 +68,10 @@ def cross_validate(
     predicted = folds.probability(calibrator)
     if isinstance(predicted, str):
         raise DataError(predicted)
-    return {name: Judge.of(name, folds, n_bins).interval(predicted, seed) for name in metrics}
+    return {
+        name: interval_of_cells(*folds.judged(name, predicted, n_bins), n_resamples=_N_RESAMPLES, seed=seed)
+        for name in metrics
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,25 @@ class Folds:
             result[inside] = fitted.probability_of(scores, self._who(fitted, scores, inside))
         return result
 
+    def judged(
+        self, name: str, predicted: FloatArray, n_bins: int
+    ) -> tuple[Metric, Cells, FloatArray | None, AnyArray | None]:
+        """A metric, and the pairs that it is taken over: their cells, weights and users.
+
+        Calibration errors are taken fold by fold, because those of different folds could cancel.
+        """
+        metric, top = named_metric(name)
+        shown = top_mask(self.pairs.users, self.pairs.scores, top)
+        weight, users = (None if each is None else each[shown] for each in (self.weight, self.pairs.users))
+        judged = Judged(self.targets[shown], predicted[shown], weight)
+        if metric.is_mean:
+            return metric, metric.cells(judged, n_bins), weight, users
+        cells = cells_of_parts(metric, judged, self.fold[shown], n_bins)
+        if metric.bounds is total_gap_bounds:
+            bounds = partial(mean_total_gap_bounds, n_parts=cells.n_cells // n_bins)
+            metric = metric._replace(finish=debiased_gaps, bounds=bounds)
+        return metric, cells, weight, users
+
     def _who(self, fitted: Judgeable, scores: FloatArray, inside: BoolArray) -> Who:
         if not isinstance(fitted, ListCalibrator):
             return Who(len(scores))
@@ -112,52 +134,8 @@ class Folds:
         return fitted.grouped(scores, self.pairs.users[inside], None, None)
 
 
-@dataclass(frozen=True, eq=False)
-class Judge:
-    """Judges out-of-fold probabilities by one metric, fold by fold where the errors of folds could cancel."""
-
-    metric: Metric
-    folds: Folds
-    shown: BoolArray | slice  # the pairs that the metric is taken over
-    n_bins: int
-
-    @classmethod
-    def of(cls, name: str, folds: Folds, n_bins: int) -> Judge:
-        metric, top = named_metric(name)
-        return cls(metric, folds, top_mask(folds.pairs.users, folds.pairs.scores, top), n_bins)
-
-    def interval(self, predicted: FloatArray, seed: int) -> Interval:
-        """The metric with its interval."""
-        metric, cells = self._cells(predicted)
-        weight = self._shown(self.folds.weight)
-        return interval_of_cells(metric, cells, weight, self._users, n_resamples=_N_RESAMPLES, seed=seed)
-
-    def resampled(self, predicted: FloatArray, seed: int) -> tuple[float, FloatArray]:
-        """The metric and its values on resampled users, the same ones for the same seed."""
-        metric, cells = self._cells(predicted)
-        weight = self._shown(self.folds.weight)
-        return resampled_metric(metric, cells, weight, self._users, _N_RESAMPLES, seed)
-
-    def _cells(self, predicted: FloatArray) -> tuple[Metric, Cells]:
-        folds, metric = self.folds, self.metric
-        judged = Judged(folds.targets[self.shown], predicted[self.shown], self._shown(folds.weight))
-        if metric.is_mean:
-            return metric, metric.cells(judged, self.n_bins)
-        cells = cells_of_parts(metric, judged, folds.fold[self.shown], self.n_bins)
-        if metric.bounds is not total_gap_bounds:
-            return metric, cells
-        bounds = partial(mean_total_gap_bounds, n_parts=cells.n_cells // self.n_bins)
-        return metric._replace(finish=debiased_gaps, bounds=bounds), cells
-
-    def _shown(self, weight: FloatArray | None) -> FloatArray | None:
-        return None if weight is None else weight[self.shown]
-
-    @property
-    def _users(self) -> AnyArray | None:
-        return None if self.folds.pairs.users is None else self.folds.pairs.users[self.shown]
-
-
 T = TypeVar("T")
+J = TypeVar("J", bound=Judgeable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,28 +157,18 @@ class Choice(Generic[T]):
         return card(written(self.best), note=self.reason, columns=self.table.columns, rows=self.table.rows())
 
 
-@overload
 def choose_calibrator(
-    calibrators: Sequence[Calibrator], data: CalibrationSet, *, by: str = ..., simple: Calibrator | None = ...,
-    sure: float = ..., n_folds: int = ..., n_bins: int = ..., seed: int = ..., progress: Progress = ...,
-) -> Choice[Calibrator]: ...  # fmt: skip
-@overload
-def choose_calibrator(
-    calibrators: Sequence[Judgeable], data: CalibrationSet, *, by: str = ..., simple: Judgeable | None = ...,
-    sure: float = ..., n_folds: int = ..., n_bins: int = ..., seed: int = ..., progress: Progress = ...,
-) -> Choice[Judgeable]: ...  # fmt: skip
-def choose_calibrator(
-    calibrators: Sequence[Judgeable],
+    calibrators: Sequence[J],
     data: CalibrationSet,
     *,
     by: str = "nll",
-    simple: Judgeable | None = None,
+    simple: J | None = None,
     sure: float = 0.9,
     n_folds: int = 5,
     n_bins: int = 15,
     seed: int = 0,
     progress: Progress = silent,
-) -> Choice[Any]:
+) -> Choice[J]:
     """Compare calibrators by cross-fitting and take the best, or the simple one unless another is surely better.
 
     Every calibrator is fitted on all folds of users but one and judged on that one, as in `cross_validate`. The risk of
@@ -245,30 +213,32 @@ def choose_calibrator(
     fallback = _fallback(calibrators, simple)
     entries = list(calibrators) if any(c is fallback for c in calibrators) else [fallback, *calibrators]
     folds = Folds.of(data, n_folds, seed)
-    judge = Judge.of(by, folds, n_bins)
     predicted: list[FloatArray | str] = []
     for done, calibrator in enumerate(entries):
         progress(type(calibrator).__name__, done, len(entries))
         predicted.append(folds.probability(calibrator))
-    judged = [None if isinstance(found, str) else judge.resampled(found, seed) for found in predicted]
+    judged = [
+        None if isinstance(found, str) else resampled_metric(*folds.judged(by, found, n_bins), _N_RESAMPLES, seed)
+        for found in predicted
+    ]
     return _decide(entries, fallback, predicted, judged, by, sure, folds.data)
 
 
-def _fallback(calibrators: Sequence[Judgeable], simple: Judgeable | None) -> Judgeable:
+def _fallback(calibrators: Sequence[J], simple: J | None) -> J:
     if simple is not None:
         return simple
     return next((c for c in calibrators if type(c) is PlattCalibrator), calibrators[0])
 
 
 def _decide(
-    entries: list[Judgeable],
-    fallback: Judgeable,
+    entries: list[J],
+    fallback: J,
     predicted: list[FloatArray | str],
     judged: list[tuple[float, FloatArray] | None],
     by: str,
     sure: float,
     data: CalibrationSet,
-) -> Choice[Judgeable]:
+) -> Choice[J]:
     simple_at = next(i for i, c in enumerate(entries) if c is fallback)
     simple = judged[simple_at]
     if simple is None:
@@ -288,12 +258,13 @@ def _decide(
                   f"of {others} ({sure:.0%} are asked for), so the simple one stays")  # fmt: skip
     else:
         reason = f"lower {by} out of fold than {simple_name}, {confidence[best_at]:.0%} sure as the best of {others}"
-    winner: Judgeable = clone(entries[simple_at if fell_back else best_at])
-    return Choice(winner.fit(data), table, by, fell_back, reason)
+    winner = clone(entries[simple_at if fell_back else best_at])
+    winner.fit(data)
+    return Choice(winner, table, by, fell_back, reason)
 
 
 def _compared(
-    entries: list[Judgeable],
+    entries: Sequence[Judgeable],
     predicted: list[FloatArray | str],
     judged: list[tuple[float, FloatArray] | None],
     simple: tuple[float, FloatArray],

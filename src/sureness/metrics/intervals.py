@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._types import AnyArray, FloatArray
+from sureness._types import AnyArray, BoolArray, FloatArray
 from sureness.errors import SettingError
 from sureness.metrics.cells import Cells, Judged, Metric, cell_sums, chosen, judge, named_metric, top_mask
 from sureness.metrics.resampling import cluster_sums, clusters_of, resample
@@ -79,11 +79,7 @@ def interval(
     >>> found.low < found.value < found.high
     True
     """
-    judged = judge(labels, probabilities, sample_weight)
-    ids = None if users is None else check_ids(users, len(judged.labels), "users")
-    kind, top = named_metric(metric)
-    shown = top_mask(ids, _order(judged, scores), top)
-    judged, ids = chosen(judged, shown), None if ids is None else ids[shown]
+    judged, kind, _, ids = _judged(metric, labels, probabilities, users, scores, sample_weight)
     check_weight(judged.weight, len(judged.labels))
     cells = kind.cells(judged, n_bins)
     return interval_of_cells(kind, cells, judged.weight, ids, level=level, n_resamples=n_resamples, seed=seed)
@@ -110,12 +106,8 @@ def by_group(
     >>> by_group("ece", [0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5], ["a", "a", "b", "b"], n_resamples=10)["ece"].to_list()
     [0.0, 0.0]
     """
-    judged = judge(labels, probabilities, sample_weight)
-    names = check_ids(groups, len(judged.labels), "groups")
-    ids = None if users is None else check_ids(users, len(judged.labels), "users")
-    kind, top = named_metric(metric)
-    shown = top_mask(ids, _order(judged, scores), top)
-    judged, names, ids = chosen(judged, shown), names[shown], None if ids is None else ids[shown]
+    judged, kind, shown, ids = _judged(metric, labels, probabilities, users, scores, sample_weight)
+    names = check_ids(groups, len(np.asarray(labels)), "groups")[shown]
     codes, n_groups = group_codes(names)
     rows: list[tuple[int, float | None, float | None, float | None]] = []
     for code in range(n_groups):
@@ -175,9 +167,19 @@ def _sums_by_user(
     return rng, cluster_sums(cells, weight, clusters, n_clusters)
 
 
-def _order(judged: Judged, scores: ArrayLike | None) -> FloatArray:
-    if scores is None:
-        return judged.probabilities
-    order = check_scores(scores)
+def _judged(
+    metric: str,
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    users: ArrayLike | None,
+    scores: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[Judged, Metric, BoolArray | slice, AnyArray | None]:
+    """The pairs that a metric is taken over, the metric, which of all pairs these are, and their users."""
+    judged = judge(labels, probabilities, sample_weight)
+    ids = None if users is None else check_ids(users, len(judged.labels), "users")
+    kind, top = named_metric(metric)
+    order = judged.probabilities if scores is None else check_scores(scores)
     same_length(order, len(judged.labels), "scores")
-    return order
+    shown = top_mask(ids, order, top)
+    return chosen(judged, shown), kind, shown, None if ids is None else ids[shown]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 from numba import njit
@@ -63,19 +64,7 @@ def announce() -> None:
             stream.flush()
 
 
-class Once:
-    """Calls a function the first time alone."""
-
-    def __init__(self, function: Callable[[], None]) -> None:
-        self._function: Callable[[], None] | None = function
-
-    def __call__(self) -> None:
-        function, self._function = self._function, None
-        if function is not None:
-            function()
-
-
-_announcers: list[Once] = [Once(announce)]
+_announcers: list[Callable[[], None]] = [cache(announce)]  # which calls it once
 """The last one announces."""
 
 
@@ -85,7 +74,7 @@ def before_compiling(tell: Callable[[], None]) -> Iterator[None]:
 
     It is not called if all that is needed is in the cache.
     """
-    announcer = Once(tell)
+    announcer = cache(tell)
     _announcers.append(announcer)
     try:
         yield
