@@ -22,7 +22,7 @@ from sureness.calibration.horizon import Horizon
 from sureness.calibration.inverse import scores_for
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
-from sureness.calibration.usable import Reach, say_masked, usable_pairs
+from sureness.calibration.usable import Reach, usable_pairs, warn_of_masked
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning, warn
 from sureness.expressions.columns import ColumnNames, path_of
@@ -371,7 +371,7 @@ class Calibrator(ProbabilityMap):
     def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
         if points.masked:
             n_pairs = points.n_pairs + sum(mask.count for mask in points.masked)
-            say_masked(points.masked, f"of {counted(n_pairs, 'pair')}")
+            warn_of_masked(points.masked, f"of {counted(n_pairs, 'pair')}")
         require_both_classes(points)
         self._fit_points(points)
         self._wrong_way = self.monotone_by_design and _ranks_the_wrong_way(points)

@@ -93,13 +93,13 @@ class Folds:
         return cls(data, pairs, fold, *data.targets(pairs, risk))
 
     def probability(self, calibrator: Judgeable) -> FloatArray | str:
-        """Probabilities of every pair from a fit that did not see its fold, or why there are none."""
+        """Probabilities of every pair from a fit that did not see its fold, or why that fit failed."""
         result = np.empty(len(self.pairs))
         for fold in range(self.fold.max() + 1):
             inside = self.fold == fold
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", SurenessWarning)  # the final fit says it once
+                    warnings.simplefilter("ignore", SurenessWarning)  # the final fit warns once
                     fitted: Judgeable = clone(calibrator)
                     fitted.fit(self.data.with_pairs(self.pairs.take(~inside)))
             except DataError as error:

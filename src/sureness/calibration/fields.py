@@ -340,7 +340,7 @@ class Fields(Savable):
 
 
 def _counted(name: str, numbers: IntArray, others: pl.DataFrame | None) -> pl.DataFrame:
-    """A column of counts beside the others."""
+    """The other columns and one of counts."""
     if others is not None and name in others.columns:
         raise ColumnError(
             f"the field {name!r} is counted in seen, and is also a column of the table; rename the column"

@@ -94,7 +94,7 @@ def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> 
         parts += _looked_at(observed, np.sort(order[done:stop]), min(best, source.n_items), masked)
         n_hits, done = sum(int(np.count_nonzero(part.hits)) for part in parts), stop
         observed.progress("looking at candidates", done, most)
-    masked.say()
+    masked.warn()
     if not n_hits:
         raise EmptyError(
             f"no held-out item is among the best {best} candidates of any user, so there is nothing to fit; check that "

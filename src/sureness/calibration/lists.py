@@ -316,8 +316,8 @@ class ListCalibrator(ProbabilityMap):
         given = as_array(scores, "scores")
         checked = check_scores(given).astype(np.float64, copy=False) if given.size else np.empty(0)
         if (reach := self.reach()) is not None:
-            reach.look(checked)
-            reach.say()
+            reach.count(checked)
+            reach.warn()
         return self.log_odds_of(checked, self.grouped(checked, groups, history, traits))
 
     def grouped(

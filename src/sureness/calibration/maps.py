@@ -121,7 +121,7 @@ class Observed:
 class ProbabilityMap(Expressible, Configurable, Savable):
     """Turns scores into probabilities, for any users and segments.
 
-    Learned values end in an underscore: ``estimand_`` says what a probability is of, ``horizon_`` of which
+    Learned values end in an underscore: ``estimand_`` is what a probability is of, ``horizon_`` of which
     period and of which pairs.
     """
 
@@ -174,8 +174,8 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         """
         checked, who = self.asked(scores, users, segments)
         if (reach := self.reach()) is not None:
-            reach.look(checked)
-            reach.say()
+            reach.count(checked)
+            reach.warn()
         return self.probability_of(checked, who)
 
     def log_odds(
@@ -230,7 +230,7 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         held_out : Interactions
             The positives; every other candidate is a negative.
         seen : Interactions or "nothing", optional
-            The training log, whose pairs are no candidates; "nothing": every pair is one.
+            The training log, whose pairs are not candidates; "nothing": every pair is one.
         segments : Segments or Fields, optional
             Needed by maps that differ between segments; fields for those of several.
         progress : Progress

@@ -76,7 +76,7 @@ class _PerUserMap(ProbabilityMap):
         held_out : Interactions
             The positives; every other candidate is a negative.
         seen : Interactions or "nothing", optional
-            The training log, whose pairs are no candidates; "nothing": every pair is one.
+            The training log, whose pairs are not candidates; "nothing": every pair is one.
         progress : Progress
         """
         return self.fit_source(source, held_out, seen=seen, progress=progress)
@@ -90,7 +90,7 @@ class _PerUserMap(ProbabilityMap):
         learner.n_held_out_ = np.asarray(observed.held_out.user_degree)
         masked = MaskedCandidates.of(observed.source.n_users)
         learner._learn(self._points(observed, masked), observed)
-        masked.say()
+        masked.warn()
         vars(self).update(vars(learner))
         return self
 

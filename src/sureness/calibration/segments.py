@@ -53,7 +53,7 @@ Columns = Mapping[str, ArrayLike | pl.Series]
 class SegmentCalibrator(ProbabilityMap):
     """One map for each value of a field, or combination of several, such as market, device and popularity.
 
-    ``logit p = level + stretch * g(score)``, where g is the log-odds of one map for all, whose shape is learned beside
+    ``logit p = level + stretch * g(score)``, where g is the log-odds of one map for all, whose shape is learned with
     the fields. Level and log(stretch) are sums of what each value of a field adds, and of what two or three values
     together add, so that fields may overlap in any way. What the values of a field add is shrunk as far as they do not
     differ: how far is estimated from the labels. Values and combinations that were never seen add nothing, and a
@@ -237,13 +237,13 @@ class SegmentCalibrator(ProbabilityMap):
         numbers = coding.numbers([field.codes(columns[field.name], of_text=of_text) for field in coding.fields])
         return np.where(numbers == 0, -1, numbers)
 
-    def pair_numbers(self, told: Segments | Fields) -> PairNumbers:
+    def pair_numbers(self, groups: Segments | Fields) -> PairNumbers:
         """The numbers of the segments of users and items."""
-        if isinstance(told, Segments):
-            numbers = np.maximum(self._numbers(columns_of(told.names, self.fields_)), 0)
-            return PairNumbers(users=numbers) if told.of == "users" else PairNumbers(items=numbers)
-        columns_of(dict.fromkeys(told.names, ""), self.fields_)  # refuses if one is absent
-        users, items = (None if table is None else self._part(table) for table in map(told.tables.get, SIDES))
+        if isinstance(groups, Segments):
+            numbers = np.maximum(self._numbers(columns_of(groups.names, self.fields_)), 0)
+            return PairNumbers(users=numbers) if groups.of == "users" else PairNumbers(items=numbers)
+        columns_of(dict.fromkeys(groups.names, ""), self.fields_)  # refuses if one is absent
+        users, items = (None if table is None else self._part(table) for table in map(groups.tables.get, SIDES))
         return PairNumbers(users, items)
 
     def _part(self, table: pl.DataFrame) -> IntArray:
@@ -254,9 +254,9 @@ class SegmentCalibrator(ProbabilityMap):
                 found += field.codes(table[field.name]) * stride
         return found
 
-    def unknown_of(self, told: pl.DataFrame | AnyArray) -> dict[str, pl.Series]:
+    def unknown_of(self, groups: pl.DataFrame | AnyArray) -> dict[str, pl.Series]:
         """The values that the map never saw, of those of its fields that a table has, or of segments without a name."""
-        columns = columns_of(told) if isinstance(told, pl.DataFrame) else columns_of(told, self.fields_)
+        columns = columns_of(groups) if isinstance(groups, pl.DataFrame) else columns_of(groups, self.fields_)
         unknown: dict[str, pl.Series] = {}
         for field in self.effects_.coding.fields:
             if field.name in columns and not (codes := field.codes(columns[field.name])).all():
@@ -468,7 +468,7 @@ class SegmentCalibrator(ProbabilityMap):
 def unknown_values_sentence(
     field: str, values: Sequence[object], n_unknown: int, n_pairs: int, of: str = "pair"
 ) -> str:
-    """What is said about values of a field that a map never saw.
+    """The warning of values of a field that a map never saw.
 
     Examples
     --------
@@ -486,7 +486,7 @@ def _refined(base: Calibrator, pairs: CodedPairs, scores: FloatArray) -> tuple[C
     """The global map as it is where fields are equal, and its log-odds of the pairs.
 
     Over all pairs, a field that goes with both scores and labels bends the shape: popular items score high *and* are
-    taken more often. So a learned shape is learned again beside what each field adds.
+    taken more often. So a learned shape is learned again, with what each field adds.
     """
     effects = FieldEffects.learned(pairs, _overall(base, scores), interactions=1, sweeps=_ROUGHLY)
     refined = base.refined(pairs.cells(scores), *effects.level_and_stretch(pairs.codes))
@@ -502,7 +502,7 @@ def _level(
 ) -> Level:
     """What a base rate or an anchor changes: the slope of the global map, and a shift to its mean over the pairs.
 
-    An anchor's pairs have no fields, so they say what is right on average, not in each combination.
+    An anchor's pairs have no fields, so they show what is right on average, not in each combination.
     """
     if not data.level_is_known:
         return UNCHANGED

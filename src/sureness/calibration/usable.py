@@ -16,12 +16,12 @@ from sureness.numerics.masking import Masked, find_masked, real_scores
 
 
 def usable(pairs: ScoredPairs) -> IntArray | None:
-    """The positions of pairs with a weight and a real score; None: all of them. Masked scores are said."""
+    """The positions of pairs with a weight and a real score; None: all of them. A warning tells of masked scores."""
     held = np.ones(len(pairs), dtype=bool) if pairs.weight is None else pairs.weight > 0
     scores = pairs.scores[held]
     masked = find_masked(scores, float(scores.min()), float(scores.max())) if len(scores) else []
     if masked:
-        say_masked(masked, f"of {counted(len(scores), 'pair')}")
+        warn_of_masked(masked, f"of {counted(len(scores), 'pair')}")
         held &= real_scores(pairs.scores, masked)
     return None if held.all() else np.flatnonzero(held)
 
@@ -34,7 +34,7 @@ def usable_pairs(pairs: ScoredPairs) -> ScoredPairs:
 
 @dataclass(frozen=True, eq=False)
 class MaskedCandidates:
-    """Hides masked scores in blocks of users, and says once what it hid. Build it with `of`."""
+    """Hides masked scores in blocks of users, and warns once of what it hid. Build it with `of`."""
 
     counts: IntArray  # (n_users, 2) how many candidates were hidden below and above the real scores
     found: list[Masked] = field(default_factory=list)
@@ -65,8 +65,8 @@ class MaskedCandidates:
         self.found.extend(masked)
         return bool(masked)
 
-    def say(self) -> None:
-        """Say what was hidden, if anything was."""
+    def warn(self) -> None:
+        """Warn of what was hidden, if anything was."""
         real = [min((m.real_low for m in self.found), default=0.0), max((m.real_high for m in self.found), default=0.0)]
         sides = [[m for m in self.found if (m.low > m.real_high) == above] for above in (False, True)]
         merged = [
@@ -75,7 +75,7 @@ class MaskedCandidates:
             if count
         ]
         if merged:
-            say_masked(merged, f"among the candidates of {counted(int(np.count_nonzero(self.per_user)), 'user')}")
+            warn_of_masked(merged, f"among the candidates of {counted(int(np.count_nonzero(self.per_user)), 'user')}")
 
 
 def _seen_by(users: IntArray, seen: Interactions | None, n_items: int) -> BoolArray:
@@ -87,8 +87,8 @@ def _seen_by(users: IntArray, seen: Interactions | None, n_items: int) -> BoolAr
     return found
 
 
-def say_masked(masked: Sequence[Masked], where: str) -> None:
-    """Say which scores were taken for masks and left out of a fit, and where they were."""
+def warn_of_masked(masked: Sequence[Masked], where: str) -> None:
+    """Warn which scores were taken for masks and left out of a fit, and where they were."""
     first = masked[0]
     warn(
         f"scores far outside all others were taken for masks, not for scores, and their pairs left out: "
@@ -122,7 +122,7 @@ def n_beyond(scores: FloatArray, low: float, high: float, *, upwards: bool = Fal
 
 @dataclass(frozen=True)
 class Reach:
-    """Counts over all batches how many of the scores lie far outside the fitted ones, and says it once."""
+    """Counts over all batches how many of the scores lie far outside the fitted ones, and warns once."""
 
     low: float
     high: float
@@ -130,13 +130,13 @@ class Reach:
     upwards: bool = False  # lower scores than the fitted ones are usual
     counts: list[tuple[int, int]] = field(default_factory=list)  # of each batch: far outside, and in all
 
-    def look(self, scores: FloatArray) -> None:
+    def count(self, scores: FloatArray) -> None:
         """Count a batch."""
         beyond = n_beyond(scores, self.low, self.high, upwards=self.upwards)
         total = int(np.count_nonzero(np.isfinite(scores))) if beyond else scores.size  # only a share needs it exact
         self.counts.append((beyond, total))
 
-    def say(self) -> None:
+    def warn(self) -> None:
         """Warn if more scores lie far outside than new data of the same kind would have."""
         beyond, total = (sum(column) for column in zip(*self.counts, strict=True)) if self.counts else (0, 0)
         if not total or beyond / total <= max(_USUAL, _FEW / (self.n_fitted + 1)):

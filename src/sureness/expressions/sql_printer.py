@@ -53,7 +53,7 @@ class Computed:
     """A tree as a value, and the subquery of what it needs more than once."""
 
     value: str
-    subquery: str | None  # goes behind the tables of the query, if the dialect takes it there
+    subquery: str | None  # goes after the tables of the query, if the dialect takes it there
 
 
 def computed_sql(node: Node, dialect: SqlDialect, margin: str = "") -> Computed:

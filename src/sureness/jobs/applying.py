@@ -124,7 +124,7 @@ class RequiredColumns:
     def of_rows(self, scores: FloatArray, who: Who) -> FloatArray:
         """Probabilities of checked scores; counts those far outside the fitted ones."""
         if self.reach is not None:
-            self.reach.look(scores)
+            self.reach.count(scores)
         return self.fitted.probability_of(scores, who)
 
     def who(self, scores: FloatArray, *others: AnyArray | pl.Series) -> Who:
@@ -271,7 +271,7 @@ def apply(
         n_pairs, frame = _add_to_table(required, place, target, options, columns, progress)
     required.say_unknown(n_pairs)
     if required.reach is not None:
-        required.reach.say()
+        required.reach.warn()
     following = fitted.horizon_.following()
     in_lists = following.sentence if is_saved(place) and is_converted(fitted, following) else None
     return ApplyResult(
@@ -455,7 +455,7 @@ def _lists_of_groups(
         there = np.isfinite(scores)
         log_odds = mapped.log_odds(scores, block.users, block.items[:, :top], block.best, mapped.histories(block.users))
         if required.reach is not None:
-            required.reach.look(scores[there])
+            required.reach.count(scores[there])
         shown = items.at(block.items[:, :top][there])
         columns = {"score": block.scores[:, :top], "probability": sigmoid(log_odds)}
         yield list_table(there, users.at(block.users), shown, **columns), len(block.users)

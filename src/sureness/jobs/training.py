@@ -23,7 +23,7 @@ from sureness.metrics.ranking import RankingQuality
 from sureness.models.base import Recommender, need_torch
 from sureness.models.catalogue import make_recommender, model_type
 from sureness.recommender.run import Run
-from sureness.saving.files import beside, sweep
+from sureness.saving.files import sweep, with_ending
 from sureness.saving.packed import JSON
 from sureness.saving.records import read_record, write_record
 from sureness.sources.base import ScoreSource
@@ -204,7 +204,7 @@ class Checkpoints:
     @property
     def folder(self) -> Path:
         """Where they are."""
-        return beside(self.output.with_suffix(""), CHECKPOINTS)
+        return with_ending(self.output.with_suffix(""), CHECKPOINTS)
 
     def path(self, name: str) -> Path:
         """The file of a checkpoint; its folder is made when it is first written."""

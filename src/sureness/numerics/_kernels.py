@@ -1,4 +1,4 @@
-"""Compiled loops behind the public functions of this folder; no checks, and results are allocated by the caller."""
+"""Compiled loops of the public functions of this folder; no checks, and results are allocated by the caller."""
 
 from __future__ import annotations
 

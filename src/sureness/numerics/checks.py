@@ -355,7 +355,7 @@ def physical_memory() -> int:
 
 
 def check_memory(n_bytes: int, what: str) -> None:
-    """Refuse what needs more memory than the machine has; `what` says which sizes were asked for.
+    """Refuse what needs more memory than the machine has; `what` names the sizes.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Compile loops with numba: into its cache on disk where there is a place for one, else anew in every process.
 
-numba looks for such a place in NUMBA_CACHE_DIR, beside the source file and in the home folder, and refuses to compile
+numba looks for such a place in NUMBA_CACHE_DIR, next to the source file and in the home folder, and refuses to compile
 where all of them are read-only, as in many containers.
 
 The first compilation of a process is announced in one line on standard error, if that is a terminal or belongs to a
@@ -50,13 +50,13 @@ def is_cached() -> bool:
 
 
 def notice() -> str:
-    """Why somebody waits."""
+    """Why a call takes long."""
     kept = "once, about 10 s" if is_cached() else "about 10 s each time: set NUMBA_CACHE_DIR to a writable folder"
     return f"compiling numerical kernels ({kept})"
 
 
 def announce() -> None:
-    """Write the notice where somebody reads it: a terminal, or the cell of a notebook."""
+    """Write the notice where it is read: on a terminal, or under the cell of a notebook."""
     stream = sys.stderr
     with suppress(OSError, ValueError):  # closed
         if stream is not None and (stream.isatty() or type(stream).__module__.startswith("ipykernel")):

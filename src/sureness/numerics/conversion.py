@@ -41,9 +41,9 @@ def plain_column(values: Any) -> ArrayLike:
 
 
 def _is_arrow_array(values: object) -> bool:
-    """Whether it is a column, not a table, that speaks the Arrow C interface; pandas does so only with pyarrow."""
-    speaks = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
-    return speaks and not hasattr(values, "columns") and not hasattr(values, "iloc")
+    """Whether it is a column, not a table, that has the Arrow C interface; pandas has it only with pyarrow."""
+    has_arrow = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
+    return has_arrow and not hasattr(values, "columns") and not hasattr(values, "iloc")
 
 
 def numbers_of_objects(array: AnyArray, name: str) -> AnyArray:
@@ -83,7 +83,7 @@ def labels_of_words(array: AnyArray, name: str) -> BoolArray:
 
 
 def strange_labels(values: list[Any], name: str) -> DataError:
-    """What is said about labels of another kind; names some of them."""
+    """The error for labels of another kind; names some of them."""
     seen = ", ".join(sorted({f"{value!r:.40}" for value in values})[:_MOST_SEEN])
     return DataError(
         f"{name} must be 0 or 1, true or false, or yes or no, got {counted(len(values), 'other value')} such as "

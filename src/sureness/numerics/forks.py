@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sureness.errors import ForkError
 
-_TASKS = Path("/proc/self/task")  # the threads of this process, where the system says so
+_TASKS = Path("/proc/self/task")  # the threads of this process, on Linux
 _left_behind = False  # at the last fork: whether this process had threads of polars, or had lost them itself
 _lost = False
 

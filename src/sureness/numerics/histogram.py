@@ -196,7 +196,7 @@ class ScoreHistogram:
     def _far_only(
         cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None, max_bins: int
     ) -> ScoreHistogram:
-        """One score alone does not say whether it is real, or how fine the bins should be: other parts decide."""
+        """One score alone does not show whether it is real, or how fine the bins should be: other parts decide."""
         far = _sum_by_key(*_single_pairs(scores, targets, weight, np.arange(len(scores)), _FINEST))
         return cls(
             exponent=_FINEST, keys=np.empty(0, dtype=np.int64), moments=np.empty((0, 7)), minimum=np.inf,

@@ -1,8 +1,8 @@
 """Recognise scores that stand for "no candidate": a value such as -1e9, far outside all real scores.
 
-Recommenders hide items by giving them a score that no item can have. Such a score says nothing about the others, but a
-fit that takes it for one of them is bent by it. It shows by its distance: real scores, also heavy-tailed ones, reach
-outwards step by step, so that no gap between them is many times as wide as everything inside it.
+Recommenders hide items by giving them a score that no item can have, and a fit that takes it for a score is bent by it.
+It shows by its distance: real scores, also heavy-tailed ones, reach outwards step by step, so that no gap between them
+is many times as wide as everything inside it.
 """
 
 from __future__ import annotations

@@ -317,8 +317,8 @@ class ConfidentRecommender(Configurable, Savable):
             known = np.where(np.isnan(known), self.chances_.mapped.histories(rows), known)
         longest = self.policy_.max_size
         if (reach := self.map_.reach()) is not None:
-            reach.look(found.scores[:, :longest])
-            reach.say()
+            reach.count(found.scores[:, :longest])
+            reach.warn()
         return self.policy_.decide(self.chances_.lists(found, longest, history=known))
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
@@ -515,10 +515,10 @@ class ConfidentRecommender(Configurable, Savable):
         reach = self.map_.reach()
         for lists in self._lists(rows, self.seen_):
             if reach is not None:
-                reach.look(lists.needed("scores", self.policy_))
+                reach.count(lists.needed("scores", self.policy_))
             yield lists
         if reach is not None:
-            reach.say()
+            reach.warn()
 
     def _joined(
         self,

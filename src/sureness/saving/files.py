@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, and clear away what a killed writer left behind."""
+"""Write a file whole or not at all, and remove what a killed writer left."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pathlib import Path
 from sureness.errors import FileError, OutputError
 
 _ENDING = ".partial"
-_LONG = 120  # bytes of a name; the names of files beside a longer one are made from a digest of it
+_LONG = 120  # bytes of a name; the names of files next to a longer one are made from a digest of it
 _MOST_LINKS = 40  # symbolic links that are followed, as in Linux
 
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside `path`; on success it is synced and renamed, otherwise removed.
+    """Give a temporary path next to `path`; on success it is synced and renamed, otherwise removed.
 
     A kill or a full disk at any moment leaves the old file as it was. The temporary file is locked while it is
     written, so the next writer knows which ones nobody works on any more, and removes those. A symbolic link stays:
@@ -108,12 +108,12 @@ def shown_name(path: str | PathLike[str]) -> str:
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def beside(path: Path, ending: str) -> Path:
+def with_ending(path: Path, ending: str) -> Path:
     """The path with an ending after its name; a long name is cut, so that names of up to 255 bytes leave room.
 
     Examples
     --------
-    >>> beside(Path("run.sureness"), ".checkpoints").name, beside(Path("n" * 250), ".part").name
+    >>> with_ending(Path("run.sureness"), ".checkpoints").name, with_ending(Path("n" * 250), ".part").name
     ('run.sureness.checkpoints', 'nnnnnnnnnnnnnnnnnnnn~213b83271b358ed9.part')
     """
     name = path.name
@@ -131,7 +131,7 @@ def write_all(handle: int, content: bytes | memoryview) -> None:
 
 def sweep(target: Path) -> None:
     """Remove temporary files of `target` whose writer is gone."""
-    ours = re.compile(rf"\.{re.escape(beside(target, '').name)}\.[0-9a-f]{{8}}{re.escape(_ENDING)}")
+    ours = re.compile(rf"\.{re.escape(with_ending(target, '').name)}\.[0-9a-f]{{8}}{re.escape(_ENDING)}")
     with suppress(OSError):
         for name in filter(ours.fullmatch, os.listdir(target.parent)):
             _remove_abandoned(target.parent / name)
@@ -161,9 +161,9 @@ def _remove_abandoned(left: Path) -> None:
 
 
 def _locked_file(target: Path) -> tuple[int, Path]:
-    """A new locked file beside the target."""
+    """A new locked file next to the target."""
     while True:
-        named = beside(target, f".{secrets.token_hex(4)}{_ENDING}")
+        named = with_ending(target, f".{secrets.token_hex(4)}{_ENDING}")
         temporary = named.with_name(f".{named.name}")
         try:
             handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)

@@ -1,4 +1,4 @@
-"""Save any object of the package to one file, open it again, and tell what a file holds without opening it."""
+"""Save any object of the package to one file, open it again, and list what a file holds without opening it."""
 
 from __future__ import annotations
 

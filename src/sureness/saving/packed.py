@@ -104,7 +104,7 @@ def kind_of(family: Family, target: type) -> str:
     name = name_of(family, target)
     if name is None:
         raise DataError(
-            f"{target.__name__} has no name in the registry, so nobody could open what it saves; "
+            f"{target.__name__} has no name in the registry, so what it saves could not be opened; "
             f"call sureness.register({family!r}, 'a-name', {target.__name__}) first"
         )
     return f"{family}/{name}"
@@ -193,10 +193,10 @@ def check_tree(tree: Mapping[str, Any], path: PathLike[str]) -> None:
     """Refuse a tree that `tree_of` cannot have made."""
     kind, needs = tree.get("kind"), tree.get("needs", [])
     if not isinstance(kind, str) or not isinstance(needs, list) or not all(isinstance(each, str) for each in needs):
-        raise DamagedError(f"{path} cannot be understood: it does not say what it holds; save it again")
+        raise DamagedError(f"{path} cannot be understood: it does not name what it holds; save it again")
     for name in ("settings", "state", "about", "parts"):
         if not isinstance(tree.get(name, {}), dict):
-            raise DamagedError(f"{path} cannot be understood: the {name} of its {kind} are none; save it again")
+            raise DamagedError(f"{path} cannot be understood: its {name} must be a JSON object; save it again")
     for part in tree.get("parts", {}).values():
         check_tree(part if isinstance(part, dict) else {}, path)
 

@@ -84,7 +84,7 @@ class CandidateSource(SavableSource):
         """From a table with user_id, item_id and score.
 
         Rows without an id or a finite score are dropped, also those with the largest float (other libraries write it
-        where they have no score). Of rows that repeat a pair, the last one is kept. `notes` says how many rows this
+        where they have no score). Of rows that repeat a pair, the last one is kept. `notes` tells how many rows this
         concerned.
 
         Parameters

@@ -194,7 +194,7 @@ def text_rows(path: str | PathLike[str] | HeldTable) -> int | None:
 
 
 def format_like(path: Place, columns: Columns) -> TextFormat:
-    """How text is written by a job that reads a table: as the file was, or as `columns` say where it is not text.
+    """How text is written by a job that reads a table: as the file was, or as `columns` ask for where it is not text.
 
     Ask after the table was looked at. Encodings other than UTF-8 become UTF-8 with a byte order mark, by which
     spreadsheets know it. Tabs and spaces are followed only from one .csv to another.

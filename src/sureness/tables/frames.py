@@ -1,4 +1,4 @@
-"""Tables of any library, in and out: pandas, polars, PyArrow, DuckDB, and all that speak the Arrow C stream."""
+"""Tables of any library, in and out: pandas, polars, PyArrow, DuckDB, and all that have the Arrow C stream."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def as_frame(table: object) -> pl.DataFrame:
     >>> as_frame({"user_id": [1]})
     Traceback (most recent call last):
     ...
-    sureness.errors.DataError: a table must be a DataFrame of pandas or polars, or another table that speaks the Arrow \
+    sureness.errors.DataError: a table must be a DataFrame of pandas or polars, or another table that has the Arrow \
 C stream, or the name of a file, got a dict; convert it with pl.DataFrame(...)
     """
     if isinstance(table, pl.DataFrame):
@@ -141,7 +141,7 @@ C stream, or the name of a file, got a dict; convert it with pl.DataFrame(...)
         raise DataError(f"cannot read the {type(table).__name__}: {why[0]}") from error
     if found is None:
         raise DataError(
-            f"a table must be a DataFrame of pandas or polars, or another table that speaks the Arrow C stream, or the "
+            f"a table must be a DataFrame of pandas or polars, or another table that has the Arrow C stream, or the "
             f"name of a file, got a {type(table).__name__}; convert it with pl.DataFrame(...)"
         )
     return found

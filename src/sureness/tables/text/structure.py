@@ -201,8 +201,8 @@ def _outside_quotes(letters: AnyArray, marks: BoolArray, layout: Layout, lines: 
     before, after = letters[quotes - 1], letters[np.minimum(quotes + 1, len(letters) - 1)]
     if quotes[0] == 0:
         before[0] = end
-    beside = np.where(opens, before, after)
-    fine = (beside == gap) | (beside == end) | (beside == quote) | (~opens & (beside == _RETURN))
+    next_to = np.where(opens, before, after)
+    fine = (next_to == gap) | (next_to == end) | (next_to == quote) | (~opens & (next_to == _RETURN))
     if not fine.all():
         wrong = int(np.argmin(fine))
         at = lines.at(quotes[wrong] if opens[wrong] else quotes[wrong - 1])
