@@ -40,7 +40,7 @@ def before_and_after() -> None:
     test = sn.data.ScoredPairs.of(
         source.score_block(np.arange(world.n_users))[users, items], world.test_labels[outside]
     )
-    calibrated = sn.IsotonicCalibrator(strict=True).fit(log)
+    calibrated = sn.IsotonicCalibrator().fit(log)
     stretched = MinMaxCalibrator().fit(test.scores, test.labels)
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=(11, 4.6), layout="constrained")

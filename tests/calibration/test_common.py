@@ -17,7 +17,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.parametric import ParametricCalibrator
 from tests.conftest import draw_pairs
 
-EVERY = [*all_calibrators(), sn.IsotonicCalibrator(strict=True), sn.GammaCalibrator(shift=0.1)]
+EVERY = [*all_calibrators(), sn.GammaCalibrator(shift=0.1)]
 MONOTONE = [c for c in EVERY if c.monotone_by_design]
 SMOOTH = [c for c in EVERY if isinstance(c, ParametricCalibrator)]
 LEARNING = [c for c in EVERY if not isinstance(c, MinMaxCalibrator | SigmoidCalibrator)]
@@ -61,17 +61,6 @@ def test_never_decreases_also_outside_the_fitted_range(calibrator, scores, seed)
     grid = np.sort(np.concatenate([scores, beyond, [-1e9, 1e9]]))
     steps = np.diff(fitted.probability(grid))
     assert steps.min() >= -1e-12
-
-
-@quietly
-@given(scores=any_scores, seed=st.integers(0, 1_000))
-@hypothesis_settings(max_examples=300)
-def test_strict_isotonic_increases_strictly(scores, seed):
-    fitted = fit_or_skip(sn.IsotonicCalibrator(strict=True), scores, labelled(scores, seed))
-    width = np.ptp(scores)
-    grid = np.unique(np.concatenate([scores, np.linspace(scores.min() - width, scores.max() + width, 50)]))
-    grid = grid[np.r_[True, np.diff(grid) > 1e-7 * width]]
-    assert np.all(np.diff(fitted.probability(grid)) > 0)
 
 
 @quietly

@@ -38,16 +38,6 @@ def test_isotonic_agrees_with_scikit_learn(pairs):
     assert_allclose(ours.probability(grid), theirs.predict(grid), atol=1e-12)
 
 
-def test_the_tilt_keeps_the_mean_of_every_block(pairs):
-    scores, labels = pairs
-    plain = sn.IsotonicCalibrator().fit(scores, labels).probability(scores)
-    tilted = sn.IsotonicCalibrator(strict=True).fit(scores, labels).probability(scores)
-    for value in np.unique(plain)[1:-1]:
-        block = plain == value
-        assert tilted[block].mean() == pytest.approx(value, abs=1e-9)
-    assert np.abs(tilted - plain).max() < 0.1
-
-
 def bbq_by_hand(scores, labels, grid, binnings=None, prior=2.0, spread=10.0):
     """Naeini et al. 2015, written with loops: equal-frequency binnings weighted by their evidence."""
     order = np.argsort(scores, kind="stable")

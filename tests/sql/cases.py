@@ -51,16 +51,17 @@ def _of_probabilities() -> Calibrator:
 
 
 def _steps() -> Calibrator:
-    """Thousands of knots, which no engine compares one by one."""
+    """Thousands of steps, which no engine compares one by one."""
     scores = np.arange(4_000.0)
-    return sn.IsotonicCalibrator(strict=True).fit(scores, np.random.default_rng(0).random(4_000) < scores / 4_000)
+    return sn.calibration.HistogramCalibrator(n_bins=4_000).fit(
+        scores, np.random.default_rng(0).random(4_000) < scores / 4_000
+    )
 
 
 MAPS: dict[str, Callable[[], Calibrator]] = {
     **{name: _registered(name) for name in names("calibrator")},
-    "isotonic, strict": lambda: sn.IsotonicCalibrator(strict=True).fit(*drawn()),
     "isotonic, base rate": _with_base_rate(sn.IsotonicCalibrator()),
-    "isotonic, 4,000 scores": _steps,
+    "histogram, 4,000 bins": _steps,
     "gaussian, base rate": _with_base_rate(sn.GaussianCalibrator()),
     "beta of probabilities": _of_probabilities,
     "platt, scores of 1e-6": lambda: sn.PlattCalibrator().fit(*drawn(1e-6)),
@@ -69,7 +70,7 @@ MAPS: dict[str, Callable[[], Calibrator]] = {
     "top 5": lambda: TopNCalibrator(n=5).fit(*drawn(), users=np.arange(N) // 20),
 }
 
-OTHER_SCALES = ("isotonic, 4,000 scores", "platt, scores of 1e-6", "gamma, scores of 1e6", "histogram, from 0")
+OTHER_SCALES = ("histogram, 4,000 bins", "platt, scores of 1e-6", "gamma, scores of 1e6", "histogram, from 0")
 """Maps whose scores differ from those of the others."""
 
 

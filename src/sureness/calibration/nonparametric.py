@@ -94,9 +94,6 @@ class IsotonicCalibrator(Calibrator):
 
     Parameters
     ----------
-    strict : bool
-        Tilt every pooled block around its mean, so that a higher score always gets a higher probability. The tilt
-        keeps each block's mean; blocks of certain 0 or 1, which have no room, are moved off by one millionth.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
 
@@ -114,8 +111,7 @@ class IsotonicCalibrator(Calibrator):
 
     exact_pairs: ClassVar[int] = 1_000_000
 
-    def __init__(self, *, strict: bool = False, risk: Risk | None = None) -> None:
-        self.strict = strict
+    def __init__(self, *, risk: Risk | None = None) -> None:
         self.risk = risk
 
     def _fit_points(self, points: WeightedScores) -> None:
@@ -125,26 +121,15 @@ class IsotonicCalibrator(Calibrator):
         fitted = np.clip(isotonic_regression(target / weight, sample_weight=weight), 0.0, 1.0)
         starts = np.flatnonzero(np.r_[True, np.diff(fitted) > 1e-12])  # rounding must not split a block
         ends = np.r_[starts[1:], len(fitted)] - 1
-        low, high = fitted[starts], fitted[starts]
-        if self.strict:
-            mean = np.add.reduceat(weight * scores, starts) / np.add.reduceat(weight, starts)
-            low, high = _tilted(scores[starts], scores[ends], mean, fitted[starts])
         several = ends > starts
         knots = np.concatenate([scores[starts], scores[ends][several]])
-        values = np.concatenate([low, high[several]])
+        values = np.concatenate([fitted[starts], fitted[starts][several]])
         order = np.argsort(knots, kind="stable")
         self.knots_, self.values_ = knots[order], values[order]
         self.level_ = UNCHANGED
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        inside = np.interp(scores, self.knots_, self.values_)
-        if self.strict:
-            first, last, low, high = self.knots_[0], self.knots_[-1], self.values_[0], self.values_[-1]
-            span = last - first
-            # beyond the fitted scores: towards 0 and 1, but never there
-            below, above = np.maximum(first - scores, 0.0) / span, np.maximum(scores - last, 0.0) / span
-            inside = inside - low * below / (1 + below) + (1 - high) * above / (1 + above)
-        return self.level_(inside)
+        return self.level_(np.interp(scores, self.knots_, self.values_))
 
     def _formula(self) -> Formula | None:
         def piecewise(scores: Any, operations: Operations) -> Any:
@@ -158,11 +143,7 @@ class IsotonicCalibrator(Calibrator):
         first, last, low, high = (float(end) for end in (*self.knots_[[0, -1]], *self.values_[[0, -1]]))
         slopes = np.diff(self.values_) / np.diff(self.knots_)
         inner = [(scores - x) * slope + y for x, y, slope in zip(self.knots_, self.values_, slopes, strict=False)]
-        if not self.strict:
-            return [(scores - first) * 0.0 + low, *inner, (scores - last) * 0.0 + high]
-        per_span = 1.0 / (last - first)
-        below, above = (first - scores) * per_span, (scores - last) * per_span
-        return [low / (below + 1.0), *inner, 1.0 - (1.0 - high) / (above + 1.0)]
+        return [(scores - first) * 0.0 + low, *inner, (scores - last) * 0.0 + high]
 
     def _adjust(self, level: Level) -> None:
         self.level_ = level
@@ -281,18 +262,6 @@ def _distinct(points: WeightedScores) -> tuple[FloatArray, FloatArray, FloatArra
         np.bincount(place, mass[held], len(scores)).astype(np.float64) for mass in (points.weight, points.target)
     )
     return scores, weight, target
-
-
-def _tilted(
-    starts: FloatArray, ends: FloatArray, centre: FloatArray, value: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Values at both ends of every block after a tilt that keeps its mean and stays clear of its neighbours."""
-    room = min(1e-6, *(0.25 * np.diff(value)), 1.0) if len(value) > 1 else 1e-6
-    value = np.clip(value, room, 1.0 - room)
-    gap = np.diff(np.r_[0.0, value, 1.0])
-    reach = 0.3 * np.minimum(gap[:-1], gap[1:])
-    span = np.where(ends > starts, ends - starts, 1.0)
-    return value - reach * (centre - starts) / span, value + reach * (ends - centre) / span
 
 
 _INSIDE = float(np.finfo(np.float64).eps)
