@@ -266,14 +266,14 @@ def merged(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     return with_verdicts(rows) if "p" in rows.columns else rows
 
 
-_LEVEL = 0.95  # of the intervals
+_CONFIDENCE = 0.95  # of the intervals
 _NO_CHANCE = 1e-12  # standard error of a difference that is the same in every resample
 
 
 def basic_interval(value: float, resampled: NDArray[Any]) -> Interval:
     """The quantiles of the resamples, reflected at the value; not negative, and widened to contain the value."""
-    low, high = 2 * value - np.quantile(resampled, [(1 + _LEVEL) / 2, (1 - _LEVEL) / 2])
-    return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), _LEVEL)
+    low, high = 2 * value - np.quantile(resampled, [(1 + _CONFIDENCE) / 2, (1 - _CONFIDENCE) / 2])
+    return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), _CONFIDENCE)
 
 
 def resampled_difference(value: float, resampled: NDArray[Any]) -> Difference:
@@ -283,7 +283,7 @@ def resampled_difference(value: float, resampled: NDArray[Any]) -> Difference:
     too coarse where many p-values are corrected.
     """
     reflected = 2 * value - resampled
-    low, high = np.quantile(reflected, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    low, high = np.quantile(reflected, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
     error = float(reflected.std(ddof=1))
     if error <= _NO_CHANCE:
         return Difference(value, error, float(low), float(high), float(abs(value) <= _NO_CHANCE))
