@@ -225,12 +225,13 @@ def test_items_name_studies_and_tests_that_there_are():
 
 def test_an_item_is_done_where_its_rows_are_committed(tmp_path, monkeypatch):
     monkeypatch.setattr(items, "RESULTS", tmp_path)
-    monkeypatch.setattr(items, "LISTED", {"x": {"a": "study nll method=platt | b", "c": "study nll", "d": "cannot e"}})
+    monkeypatch.setattr(items, "LISTED", {"x": {"a": "study nll method=platt | b", "c": "study nll", "d": "cannot be had: e"}})
     states = items.items_table()["state"].to_list()
     assert states == ["not run", "not run", "cannot be had"]
     pl.DataFrame({"method": ["beta"], "value": [1.0]}).write_csv(tmp_path / "nll.csv")
     table = items.items_table()
     assert table["state"].to_list() == ["not run", "done", "cannot be had"]
+    assert table["command"][2] == "e"
     assert table["command"][0] == "`sureness reproduce nll --full --method platt`"
     assert items.counts(table) == "3 items: 1 done, 1 cannot be had, 1 not run."
 

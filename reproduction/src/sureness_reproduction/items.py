@@ -50,7 +50,7 @@ def _answered(where: str, claims: dict[str, dict[str, str]]) -> tuple[str, str]:
         verdict = f"{IN_SETTING} {found[IN_SETTING]}, {ELSEWHERE} {found[ELSEWHERE]}"
         run = not found["we found"].startswith(NOT_RUN)
         return (DONE, verdict) if run else (NOT_RUN, found["we found"].partition("; ")[2])
-    return CANNOT, rest
+    return CANNOT, where.partition(": ")[2]
 
 
 def _of_study(name: str, keys: str = "") -> tuple[str, str]:

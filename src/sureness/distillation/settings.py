@@ -222,7 +222,7 @@ TEACHER_POSITIVES = _fixed_teacher(Direction(weight=0.0, positives=20), "svd")
 COMBINED = _fixed_teacher(
     Direction(weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30, temperature=1.0, positives=20), "svd"
 )
-"""What made the best small student: SVD start, top items as positives, and soft labels on the teacher's top items."""
+"""Everything that a fixed teacher can give: SVD start, top items as positives, and soft labels on its top items."""
 
 
 def method_names() -> tuple[str, ...]:
