@@ -225,7 +225,8 @@ def test_items_name_studies_and_tests_that_there_are():
 
 def test_an_item_is_done_where_its_rows_are_committed(tmp_path, monkeypatch):
     monkeypatch.setattr(items, "RESULTS", tmp_path)
-    monkeypatch.setattr(items, "LISTED", {"x": {"a": "study nll method=platt | b", "c": "study nll", "d": "cannot be had: e"}})
+    listed = {"a": "study nll method=platt | b", "c": "study nll", "d": "cannot be had: e"}
+    monkeypatch.setattr(items, "LISTED", {"x": listed})
     states = items.items_table()["state"].to_list()
     assert states == ["not run", "not run", "cannot be had"]
     pl.DataFrame({"method": ["beta"], "value": [1.0]}).write_csv(tmp_path / "nll.csv")
