@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import sureness as sn
 from sureness.errors import ArtefactError, DataError, OutputError, SurenessError
 from tests.cli.runner import COMMAND, refused, run, succeed
 from tests.conftest import draw_pairs
@@ -204,3 +205,8 @@ def test_no_name_in_a_table_reaches_the_terminal_as_a_command(command, tmp_path)
     done = run(*verb, tmp_path / "t.parquet", *options, cwd=tmp_path)
     assert "\\x1b[31mred" in done.stdout + done.stderr
     assert not set(done.stdout + done.stderr) & {"\x1b", "\x9b"}
+
+
+def test_control_characters_of_a_file_name_are_written_out(tmp_path):
+    sn.PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]).save(tmp_path / "a\x1b[31mred.json")
+    assert "a\\x1b[31mred.json" in succeed("inspect", "a\x1b[31mred.json", cwd=tmp_path)

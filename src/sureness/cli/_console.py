@@ -124,7 +124,8 @@ def print_table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None
 ) -> None:
     """A table for people, as it is (no markup): text to the left, numbers to the right."""
-    table = Table(title=Text(title, style="bold"), caption=caption, title_justify="left", caption_justify="left")
+    table = Table(title=Text(visible(title), style="bold"), caption=caption)
+    table.title_justify = table.caption_justify = "left"
     for place, name in enumerate(header):
         table.add_column(visible(name), justify="left" if place == 0 else "right", no_wrap=place == 0, overflow="fold")
     for row in rows:

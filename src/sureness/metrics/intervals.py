@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,15 @@ _MOST_CELLS = 2_000  # the noise of cells is drawn together, from a covariance o
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and its confidence interval."""
+    """A value and its confidence interval.
+
+    Examples
+    --------
+    >>> print(Interval(0.0071, 0.0, 0.0092))
+    0.0071 [0.0000, 0.0092]
+    >>> print(Interval(0.000062, 0.0, 0.00041))  # of rare events
+    0.00006 [0.00000, 0.00041]
+    """
 
     value: float
     low: float
@@ -29,7 +38,9 @@ class Interval:
     level: float = 0.95
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+        largest = max(abs(self.value), abs(self.low), abs(self.high))
+        digits = 4 if not 0 < largest < 1e-3 else 1 - math.floor(math.log10(largest))
+        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
 
 
 def interval(
