@@ -11,6 +11,7 @@ RECTOOLS := .venv-rectools
 MLFLOW := .venv-mlflow
 MCGRAD := .venv-mcgrad
 SQL := .venv-sql
+CLIENTS := .venv-clients
 WHEELS := build/wheels
 BASE := build/base-venv
 DEMO_OUTPUT ?= demo-output
@@ -110,6 +111,8 @@ test-spark: $(SQL)/.installed  ## Test sureness.spark on real sessions of Spark,
 $(VENV)/.service: $(INSTALLED) tools/install_clients.sh
 	bash tools/install_clients.sh
 	$(BIN)/python -m pip $(PIP) --editable '.[service]'
+	$(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check schemathesis==4.32.5 openapi-python-client==0.29.1
 	@touch $@
 
 test-service: $(VENV)/.service  ## Test `sureness serve` with clients of others against a real server, reloads under load too
@@ -159,4 +162,4 @@ attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, 
 	$(BIN)/python -m tests.attacks
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(RECTOOLS) $(MLFLOW) $(SQL) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(RECTOOLS) $(MLFLOW) $(SQL) $(CLIENTS) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -113,12 +113,21 @@ class Engine:
         """Items of the longest list."""
         return int(self.recommender.policy_.max_size)
 
+    @cached_property
+    def usual_scores(self) -> tuple[float, float]:
+        """From the lowest to the highest score that the lists of the recommender look at, by its first users."""
+        ids = self.ids[0].at(np.arange(min(len(self.ids[0]), 100)))
+        scores = self.recommender.decide(ids).needed("scores", self)
+        there = scores[np.isfinite(scores)]
+        return (float(there.min()), float(there.max())) if len(there) else (0.0, 1.0)
+
     def about(self) -> dict[str, Any]:
         """What the explorer needs to know."""
         policy = self.recommender.policy_
         return {
             "n_users": len(self.ids[0]), "n_items": len(self.ids[1]), "longest": self.longest,
             "utility": named_utility(policy.utility).name, "utilities": list(names("utility")),
+            "first_user": self.ids[0].at([0])[0], "scores": self.usual_scores,
             "domains": self.domains is not None, "titles": self.items.has_titles, "pictures": self.items.has_pictures,
         }  # fmt: skip
 

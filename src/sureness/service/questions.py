@@ -304,7 +304,7 @@ class Users(Question):
 
 def warm(engine: Engine) -> None:
     """Answer one question of each kind, so that the first real one does not wait for the compiler."""
-    scores = np.linspace(0.0, 6.0, 60).tolist()
+    scores = np.linspace(*engine.usual_scores, 60).tolist()
     UserLists(engine, engine.ids[0].at([0]).to_list(), messages.Cut(), explain=True).alone()
     UserLists(engine, engine.ids[0].at([0]).to_list(), messages.Cut(utility="f1")).alone()
     LiveLists(engine, [messages.Group(scores=scores)], messages.Cut(), explain=True).alone()

@@ -126,7 +126,7 @@ def _first_user(engine: Engine) -> Any:
 
 
 def _live_example(engine: Engine) -> dict[str, Any]:
-    low, high = engine.recommender.map_.score_range_ if hasattr(engine.recommender.map_, "score_range_") else (0, 1)
+    low, high = engine.usual_scores
     scores = [round(high - (high - low) * place / 16, 6) for place in range(12)]
     return {"user_id": "somebody new", "scores": scores, "history": 3}
 
