@@ -166,7 +166,7 @@ def test_all_methods_of_the_axes_have_the_same_budget():
     """From each start and at each rate; without a start there is one rate, and no model alone."""
     (study,) = find_studies(["distillation-axes"])
     budgets = dict[tuple[str, float], list[dict]]()
-    for point, _ in study.points(Asked("full", seeds=1)):
+    for point, _ in study.points(Asked("full", seeds=1, data=("citeulike-bd",))):
         found = settings.axes("full", point)
         if point["methods"] != ["alone"]:
             budgets.setdefault((point["start"], point["rate"]), []).append(found["schedule"])

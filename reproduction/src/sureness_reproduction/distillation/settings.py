@@ -87,8 +87,6 @@ def axes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     found = chosen(scale, {**point, "methods": [row if row in ("alone", "continued") else "bd"]})
     if found is None or (point["start"] == "none" and (rate != 1 or row == "alone")):
         return None  # without a start there is neither a model alone nor a share of its rate
-    if row == "alone":
-        return found if rate == 1 else None
     tried = [{**tried_for("bd")[0], **rows[row]}] if row in rows else [{}]
     return found | {"schedule": {**found["schedule"], "fitted_rate": rate}, "tried": tried}
 
