@@ -132,3 +132,9 @@ def test_the_search_runs_from_files(site):
     assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index = {")
     text = (site / "index.html").read_text(encoding="utf-8")
     assert 0 < text.index("iframe-worker.js") < text.index("assets/javascripts/bundle")
+
+
+def test_figures_are_as_wide_as_a_phone():
+    """A wider figure is cut at the edge of the screen, where nothing shows that there is more of it."""
+    rules = re.findall(r"[^{}]*\bimg\b[^{}]*{([^}]*)}", (ROOT / "docs" / "assets" / "site.css").read_text())
+    assert not any("width" in rule for rule in rules)

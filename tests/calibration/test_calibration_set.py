@@ -124,6 +124,11 @@ def test_iterators_that_end_after_one_pass_are_refused():
         CalibrationSet.from_chunks(iter([sn.data.ScoredPairs.of([0.0, 1.0], [0, 1])]))
 
 
+def test_segments_belong_to_the_fit():
+    with pytest.raises(sn.errors.SettingError, match=r"SegmentCalibrator\(\)\.fit\(data, segments"):
+        CalibrationSet.from_pairs([0.0, 1.0], [0, 1], segments=["a", "b"])
+
+
 def test_chunks_must_agree_on_their_columns():
     parts = [sn.data.ScoredPairs.of([0.0], [0], users=["a"]), sn.data.ScoredPairs.of([1.0], [1])]
     with pytest.raises(sn.errors.DataError, match="chunks"):

@@ -407,6 +407,7 @@ OTHER_NAMES = {
     "RecTools": ["user_id", "item_id", "rating", "datetime"],
     "MovieLens": ["userId", "movieId", "rating", "timestamp"],
     "Surprise": ["userID", "itemID", "rating", "timestamp"],
+    "a warehouse": ["USER_ID", "ITEM_ID", "RATING", "TIME"],
     "Surprise, predictions": ["uid", "iid", "r_ui", "timestamp"],
 }
 

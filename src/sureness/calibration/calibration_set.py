@@ -207,6 +207,8 @@ class CalibrationSet:
 
         A list is read again for every pass; for chunks that are made on the way give a function that starts anew.
         """
+        if "segments" in settings:
+            raise SettingError("segments belong to the fit; give SegmentCalibrator().fit(data, segments=...)")
         if not callable(chunks):
             if isinstance(chunks, Iterator):
                 raise SettingError(

@@ -164,7 +164,8 @@ class Columns(TextFormat):
         found: dict[str, Any] = {}
         for ours in wanted:
             if getattr(self, ours) == ours and ours not in names:
-                known = [name for name in names if name.lower() in _KNOWN_AS.get(ours, ()) and name not in self.every()]
+                called = (ours, *_KNOWN_AS.get(ours, ()))
+                known = [name for name in names if name.lower() in called and name not in self.every()]
                 if len(known) == 1:
                     found[ours] = known[0]
         return replace(self, **found)

@@ -307,7 +307,7 @@ def draw_confidence_by_degree(data: ByDegree, *, ax: Axes | None = None) -> Axes
     >>> candidates = pl.DataFrame({"user_id": [1, 2], "score": [2.0, 1.5], "probability": [0.6, 0.3]})
     >>> data = prepare_confidence_by_degree(candidates, pl.DataFrame({"user_id": [1, 2], "degree": [5, 5]}))
     >>> draw_confidence_by_degree(data).get_title(loc="left")
-    'Confidence by interactions · no correlation to measure'
+    'Confidence by interactions'
     """
     with drawing(ax, (4.6, 3.7)) as drawn:
         _draw(drawn, data, "Confidence", "-o", "mean of similar users")
@@ -342,9 +342,8 @@ def _draw(ax: Axes, data: ByDegree, title: str, line: str, label: str) -> None:
         ax.set_xticks(shown, [f"{tick:,}" for tick in shown])
         ax.minorticks_off()
     ax.set(xlabel="known interactions of the user", ylabel=data.name)
-    known = np.isfinite(data.correlation)
-    found = f"Pearson r = {data.correlation:.2f}" if known else "no correlation to measure"
-    ax.set_title(f"{title} by interactions · {found}")
+    found = f" · Pearson r = {data.correlation:.2f}" if np.isfinite(data.correlation) else ""
+    ax.set_title(f"{title} by interactions{found}")
     legend_above(ax, 2)
 
 
