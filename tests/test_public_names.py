@@ -59,7 +59,7 @@ def test_about_forty_names_are_at_the_top():
 @pytest.mark.parametrize("package", [m.name for m in pkgutil.iter_modules(sn.__path__) if m.ispkg])
 def test_packages_for_users_are_attributes_of_the_top(package):
     """In a fresh process: here, everything that was ever imported is an attribute."""
-    inside = ("cli", "demo", "expressions", "jobs", "numerics", "service", "spark", "tables", "text")
+    inside = ("cli", "expressions", "jobs", "numerics", "service", "spark", "tables", "text")
     code = f"import sureness as sn, sys; sys.exit(hasattr(sn, {package!r}) == {package in inside})"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

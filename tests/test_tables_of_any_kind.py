@@ -217,7 +217,6 @@ OTHERS = {
         ("LogTables(rows)", "LogTables(users)", "LogTables(items)", "parts_of(parts)", "rows_of(raw)"),
         "made by readers of data sets",
     ),
-    "SqlOptions(table)": "the name of a table in a database",
     "draw_promise(table)": "a result of promise",
     "draw_group_ratios(tables)": "results of promise",
     "RankingQuality(per_user)": "a result",

@@ -25,9 +25,9 @@ ROOT = Path(__file__).parents[2]
 PRELOADED = (
     "sureness.jobs.allocating", "sureness.jobs.applying", "sureness.jobs.cutting",
     "sureness.jobs.datasets", "sureness.jobs.distilling", "sureness.jobs.fitting",
-    "sureness.jobs.reporting", "sureness.jobs.simulating", "sureness.jobs.training",
+    "sureness.jobs.reporting", "sureness.jobs.datasets", "sureness.jobs.training",
     "sureness.models.networks.training", "sureness.report.page",
-    "sureness.cli.demo", "sureness.demo.running", "numba", "requests", "platformdirs", "jinja2",
+    "sureness.cli.demo", "sureness.demo", "numba", "requests", "platformdirs", "jinja2",
     "matplotlib.figure", "matplotlib.backends.backend_agg", "scipy.stats", "scipy.sparse.linalg",
 )  # fmt: skip
 

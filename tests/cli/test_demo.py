@@ -8,9 +8,9 @@ import json
 import pytest
 from rich.console import Console
 
+import sureness.demo as running
 from sureness.cli import demo
-from sureness.demo import running
-from sureness.demo.running import DemoResult
+from sureness.demo import DemoResult
 from sureness.errors import EmptyError, SettingError
 from sureness.report import Finding
 from tests.cli.runner import refused, run, succeed

@@ -123,7 +123,7 @@ def test_movielens_is_in_the_library_and_the_others_say_what_to_install(tmp_path
     code = (
         "import sys; sys.modules['sureness_reproduction'] = None\n"
         "from sureness import jobs\nfrom sureness.data import load_dataset\n"
-        "print([each.recipe.name for each in jobs.list_datasets().datasets])\n"
+        "print([each['name'] for each in jobs.list_datasets()])\n"
         "load_dataset('coat')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.jobs.comparing import PERSONAL, REFERENCE, compare_with_baselines
+from sureness.jobs.listing import PERSONAL, REFERENCE, compare_with_baselines
 from tests.recommender.worlds import shop
 
 

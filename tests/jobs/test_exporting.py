@@ -40,9 +40,11 @@ def factors():
 @pytest.mark.parametrize("model", ["bpr", "ubpr", "cml", "lightgcn"])
 def test_every_model_of_factors_gives_its_scores_fitted_or_opened(model, tmp_path):
     fitted = sn.models.make_recommender(model, **EPOCHS).fit(LOG)
-    assert_exported(fitted, export(fitted, tmp_path / "fitted").output)
+    export(fitted, tmp_path / "fitted")
+    assert_exported(fitted, tmp_path / "fitted")
     Run(fitted, train=LOG).save(tmp_path / "run.sureness")
-    assert_exported(fitted, export(tmp_path / "run.sureness", tmp_path / "opened").output)
+    export(tmp_path / "run.sureness", tmp_path / "opened")
+    assert_exported(fitted, tmp_path / "opened")
 
 
 def test_biases_and_the_precision_of_the_factors_are_kept(factors, tmp_path):
@@ -52,7 +54,7 @@ def test_biases_and_the_precision_of_the_factors_are_kept(factors, tmp_path):
     assert {name: arrays[name].tolist() for name in arrays} == {
         name: getattr(factors, name).tolist() for name in factors.ARRAYS
     }
-    assert result.n_bytes == sum(file.stat().st_size for file in tmp_path.iterdir())
+    assert result["bytes"] == sum(file.stat().st_size for file in tmp_path.iterdir())
 
 
 def test_a_source_without_ids_is_exported_with_row_numbers(tmp_path):

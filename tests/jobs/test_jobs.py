@@ -66,9 +66,7 @@ JOBS = {
     ),
     "evaluate": lambda folder, out: jobs.evaluate(folder / "run.sureness"),
     "report": lambda folder, out: jobs.report(folder / "pairs.parquet", [folder / "map.json"], out / "page.html"),
-    "simulate": lambda folder, out: jobs.write_world(out, jobs.WorldOptions(users=60, items=30)),
     "describe": lambda folder, out: jobs.describe(str(folder / "log.csv")),
-    "list": lambda folder, out: jobs.list_datasets(),
     "train": lambda folder, out: jobs.train(
         str(folder / "log.csv"), out / "run.sureness", jobs.TrainOptions(factors=2, settings=("epochs=2",))
     ),
@@ -91,6 +89,11 @@ def test_results_are_frozen_and_plain_and_nothing_is_printed(folder, tmp_path, c
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     with pytest.raises(FrozenInstanceError):
         setattr(result, fields(result)[0].name, None)
+
+
+def test_small_jobs_return_what_is_written_as_json(folder, tmp_path):
+    for found in (jobs.write_world(tmp_path, jobs.WorldOptions(users=60, items=30)), jobs.list_datasets()):
+        assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
 def test_progress_is_reported_to_the_caller(folder, tmp_path):

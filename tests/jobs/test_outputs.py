@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sureness.errors import OutputError
+from sureness.jobs.datasets import WorldOptions, write_world
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.simulating import WorldOptions, write_world
 from sureness.jobs.training import Checkpoints
 from tests.saving.test_files import as_nobody
 

@@ -20,7 +20,7 @@ from sureness.jobs import warming
 warming._train = warming._distill = lambda *_: None  # these train every model by every method that is registered
 steps = []
 result = warming.warm(progress=lambda *step: steps.append(step))
-assert result.n_compiled + result.n_loaded > 10
+assert result["compiled"] + result["loaded"] > 10
 assert [done for _, done, _ in steps] == list(range(1, steps[-1][2] + 1))
 kernels = list(warming.kernels())
 inner = {name for kernel in kernels for name in kernel.py_func.__code__.co_names}  # compiled with those that call them

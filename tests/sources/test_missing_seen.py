@@ -16,8 +16,8 @@ from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio, hold_out
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError
-from sureness.jobs.comparing import compare_with_baselines
 from sureness.jobs.judging import judge
+from sureness.jobs.listing import compare_with_baselines
 from sureness.lists.policies import ExpectedUtility
 from sureness.metrics import best_items, evaluate_ranking
 from sureness.sources.adapters.implicit import from_implicit

@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list-size": ("list_size:list_size", "Show each user as many items as are worth showing."),
     "allocate": ("allocate:allocate_lists", "Share the slots of a page, or a budget over all users."),
     "serve": ("serve:serve_recommender", "Answer over HTTP, and look at a recommender in a browser."),
-    "sql": ("sql:print_sql", "Print a calibrator as SQL, for the database that holds the scores."),
+    "sql": ("export:print_sql", "Print a calibrator as SQL, for the database that holds the scores."),
     "export": (
         "export:export_factors",
         "Write the factors of a model for a phone: arrays and ids, without its training log.",

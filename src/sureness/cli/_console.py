@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich import progress as bars
 from rich.console import Console
@@ -19,7 +19,10 @@ from sureness._wording import visible
 from sureness.cli._output import printing, write_out
 from sureness.jobs.options import Result, plain
 
-R = TypeVar("R", bound=Result)
+if TYPE_CHECKING:
+    from sureness.recommender.promises import KeptPromise
+
+R = TypeVar("R", bound=Result | Mapping[str, Any])
 
 
 class _Results(Console):
@@ -85,7 +88,10 @@ def steps_of(bar: bars.Progress) -> Progress:
 
 def present(result: R, as_json: bool, show: Callable[[R], None]) -> None:
     """One JSON object for machines, or what people read."""
-    print_json(result.plain()) if as_json else show(result)
+    if as_json:
+        print_json(result if isinstance(result, Mapping) else result.plain())
+    else:
+        show(result)
 
 
 def print_json(content: Mapping[str, object]) -> None:
@@ -140,3 +146,22 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4f}" if 1e-4 <= abs(value) < 1e4 or value == 0 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def show_promise(kept: KeptPromise) -> None:
+    """Two tables: promised against realised hits of shown items by rank, and by probability."""
+    from sureness.report.formatting import ratio
+
+    tables = (("rank", kept.by_rank), ("probability", kept.by_probability))
+    cut = "is a later period of its own" if kept.by_time else "was not cut by time"
+    caption = (
+        f"A hit: an item that is {kept.of}. The test {cut}. Below 1 lists promise too much, above 1 too little; 95% "
+        "intervals over users."
+    )
+    for by, table in tables:
+        rows = [
+            (next(iter(row.values())), row["shown"], f"{row['promised']:,.1f}", row["realised"], ratio(row))
+            for row in table.iter_rows(named=True)
+        ]
+        header = [by, "shown", "promised hits", "realised hits", "realised / promised"]
+        print_table(f"Promised and realised hits by {by}", header, rows, caption if by == "probability" else None)

@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sureness.cli._console import present, print_notes, print_table, say, shown_progress
 from sureness.cli._logs import Data, OfLogs, WholeLog
 from sureness.cli._options import Json, Spread, spread
-from sureness.jobs.datasets import DatasetList, Description, FetchResult, describe, fetch, list_datasets
-from sureness.jobs.simulating import WorldOptions, WorldResult, write_world
+from sureness.jobs.datasets import Description, WorldOptions, describe, fetch, list_datasets, write_world
 
 
 def list_data(json: Json = False) -> None:
     """List the data sets that can be named, how large they are, and where they would be taken from."""
-    present(list_datasets(), json, _show_list)
+    present({"datasets": list_datasets()}, json, _show_list)
 
 
-def _show_list(found: DatasetList) -> None:
-    licences = dict.fromkeys(each.recipe.licence for each in found.datasets)
-    terms = dict(zip(licences, ascii_lowercase, strict=False))
-    rows = [
-        (each.recipe.name, *(each.recipe.size or (None,) * 3), each.kind, terms[each.recipe.licence])
-        for each in found.datasets
-    ]
+def _show_list(found: Mapping[str, Any]) -> None:
+    terms = dict(zip(dict.fromkeys(each["licence"] for each in found["datasets"]), ascii_lowercase, strict=False))
+    shown = ("name", "users", "items", "interactions", "found")
+    rows = [(*(each[name] for name in shown), terms[each["licence"]]) for each in found["datasets"]]
     print_table("Data sets", ["name", "users", "items", "interactions", "found in", "terms"], rows)
     say(*(f"terms {letter}: {licence}" for licence, letter in terms.items()))
     say(
@@ -50,8 +46,8 @@ def fetch_data(
     present(result, json, _show_fetched)
 
 
-def _show_fetched(result: FetchResult) -> None:
-    say(f"{result.name} is in {result.place}", f"terms: {result.licence}")
+def _show_fetched(result: Mapping[str, Any]) -> None:
+    say(f"{result['name']} is in {result['place']}", f"terms: {result['licence']}")
 
 
 @spread
@@ -97,11 +93,11 @@ def simulate_data(
     present(result, json, _show_world)
 
 
-def _show_world(result: WorldResult) -> None:
-    print_table("Simulated world", ["table", "rows"], result.rows.items())
-    candidates = next(path for path in result.rows if path.stem == "candidates")
+def _show_world(written: Mapping[str, Any]) -> None:
+    files, share = written["files"], written["held_out_share"]
+    print_table("Simulated world", ["table", "rows"], [(each["path"], each["rows"]) for each in files.values()])
     say(
-        f"held-out share {result.held_out_share}; next:",
-        f"  sureness fit {candidates} --held-out-share {result.held_out_share} --training-pairs left_out "
+        f"held-out share {share}; next:",
+        f"  sureness fit {files['candidates']['path']} --held-out-share {share} --training-pairs left_out "
         "-o calibrator.json",
     )

@@ -17,7 +17,7 @@ from sureness.jobs.inputs import not_usual
 from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
-    from sureness.demo.running import DemoResult
+    from sureness.demo import DemoResult
 
 
 @spread
@@ -40,7 +40,7 @@ def demo(
     Everything is judged on a part of the log that nothing was fitted on: how many items need not be shown, whether
     the promised hits came, and what personal list sizes bring.
     """
-    from sureness.demo.running import run_demo  # slow to import, and not needed for --help
+    from sureness.demo import run_demo  # slow to import, and not needed for --help
 
     if data is None and (given := not_usual(used, Columns())):
         raise SettingError(f"{given[0]} describes a log, got none; give one as data=...")

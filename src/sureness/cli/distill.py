@@ -42,13 +42,15 @@ def _show(result: DistillResult) -> None:
     shown = {f"{role} alone": f"{role} alone" for role in ROLES if learns[role]}
     shown |= {role: f"{role}, {'distilled' if learns[role] else 'fixed'}" for role in ROLES}
     models = {name: result.models[key] for key, name in shown.items() if key in result.models}
-    rows: list[tuple[object, ...]] = [(f"validation {result.metric}", *(each.validation for each in models.values()))]
-    tests = [each.test for each in models.values()]
+    rows: list[tuple[object, ...]] = [
+        (f"validation {result.metric}", *(each["validation"] for each in models.values()))
+    ]
+    tests = [each["test"] for each in models.values()]
     rows += [
         (f"test {metric}", *(None if test is None else test[metric] for test in tests))
         for metric in ([] if tests[-1] is None else tests[-1].means)
     ]
-    rows.append(("parameters", *(each.n_parameters for each in models.values())))
+    rows.append(("parameters", *(each["parameters"] for each in models.values())))
     title = f"Distilled: {result.method}, {counted(result.epochs, 'epoch')} together"
     print_table(title, ["what", *models], rows, _share(result))
     print_next(f"{result.output} (parts teacher and student)", result.output / "student")
@@ -57,7 +59,7 @@ def _show(result: DistillResult) -> None:
 def _share(result: DistillResult) -> str | None:
     """How the student compares with its teacher, in one sentence."""
     teacher, student = (result.models[role] for role in ROLES)
-    if not (teacher.n_parameters and student.n_parameters and teacher.validation and student.validation is not None):
+    if not (all(each["parameters"] for each in (teacher, student)) and teacher["validation"]):
         return None
-    size, quality = student.n_parameters / teacher.n_parameters, student.validation / teacher.validation
+    size, quality = (student[name] / teacher[name] for name in ("parameters", "validation"))
     return f"The student has {size:.1%} of its teacher's parameters and {quality:.1%} of its validation metric."

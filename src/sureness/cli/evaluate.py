@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from sureness._wording import counted
-from sureness.cli._console import present, print_notes, print_table, shown_progress
+from sureness.cli._console import present, print_notes, print_table, show_promise, shown_progress
 from sureness.cli._logs import OfPairs
 from sureness.cli._options import Json, Spread, spread
-from sureness.cli._promises import show_promise
 from sureness.jobs.judging import EvaluateOptions, EvaluateResult, evaluate
 
 

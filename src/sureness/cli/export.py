@@ -1,16 +1,36 @@
-"""sureness export: factors and ids, or a calibrator as ONNX, for a place without sureness."""
+"""sureness sql and export: a map for a database or as ONNX, factors for a place without sureness."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sureness._wording import counted
 from sureness.cli._console import present, say
-from sureness.cli._options import Json
-from sureness.jobs.exporting import FACTORS, IDS, ExportResult, OnnxResult, export, export_onnx
+from sureness.cli._options import Json, Spread, names, spread
+from sureness.cli._output import write_out
+from sureness.jobs.exporting import FACTORS, IDS, SqlOptions, export, export_onnx, translate
+from sureness.tables.columns import Columns
+
+
+@spread
+def print_sql(
+    *,
+    calibrator: Annotated[Path, typer.Argument(help="Calibrator or map written by `sureness fit`.")],
+    options: Annotated[SqlOptions, Spread()],
+    used: Annotated[Columns, names("score", "user_id", "segment")],
+    json: Json = False,
+) -> None:
+    """Print a calibrator as one SQL expression of a column of scores, or as a query.
+
+    What is missing, infinite or not a number gets no probability (NULL). A map for lists is a query, which compares the
+    scores of each user; it needs --table.
+    """
+    sql = translate(calibrator, options, columns=used)
+    present({"sql": sql, "dialect": options.dialect}, json, lambda found: write_out(found["sql"]))
 
 
 def export_factors(
@@ -44,13 +64,13 @@ def export_factors(
         present(export(run, output or Path("exported")), json, _show)
 
 
-def _show_onnx(result: OnnxResult) -> None:
-    say(f"wrote {result.output}: 32-bit scores in, probabilities of {result.calibrator} out")
+def _show_onnx(found: Mapping[str, Any]) -> None:
+    say(f"wrote {found['output']}: 32-bit scores in, probabilities of {found['calibrator']} out")
 
 
-def _show(result: ExportResult) -> None:
+def _show(found: Mapping[str, Any]) -> None:
+    size = f"{counted(found['users'], 'user')} and {counted(found['items'], 'item')}"
     say(
-        f"wrote {result.output}: {FACTORS} and {IDS}, {counted(result.n_bytes, 'byte')}; "
-        f"{counted(result.n_users, 'user')} and {counted(result.n_items, 'item')} with "
-        f"{counted(result.n_factors, 'factor')} each"
+        f"wrote {found['output']}: {FACTORS} and {IDS}, {counted(found['bytes'], 'byte')}; {size} with "
+        f"{counted(found['n_factors'], 'factor')} each"
     )

@@ -9,9 +9,8 @@ from typing import Annotated, cast, get_args
 import typer
 
 from sureness._wording import counted
-from sureness.cli._console import present, print_table, say, shown_progress
+from sureness.cli._console import present, print_table, say, show_promise, shown_progress
 from sureness.cli._options import Gathered, Json, Spread, columns, spread
-from sureness.cli._promises import show_promise
 from sureness.errors import SettingError
 from sureness.jobs.cutting import CutResult, PageOptions, cut_run, cut_table
 from sureness.jobs.inputs import is_nothing, is_saved, not_usual

@@ -9,8 +9,9 @@ import typer
 
 from sureness.cli._console import present, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
-from sureness.jobs.reporting import ReportOptions, ReportResult, report
+from sureness.jobs.reporting import ReportOptions, report
 from sureness.report.formatting import error
+from sureness.report.page import ReportSummary
 from sureness.tables.columns import Columns
 
 
@@ -30,10 +31,6 @@ def write_report(
     present(result, json, _show)
 
 
-def _show(result: ReportResult) -> None:
-    summary = result.summary
-    say(
-        summary.headline,
-        f"ECE of {summary.main} over all pairs: {error(summary.ece[summary.main])}",
-        f"wrote {result.output}",
-    )
+def _show(found: ReportSummary) -> None:
+    error_of_main = f"ECE of {found.main} over all pairs: {error(found.ece[found.main])}"
+    say(found.headline, error_of_main, f"wrote {found.path}")

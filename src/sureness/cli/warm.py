@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sureness._wording import counted
 from sureness.cli._console import present, progress_bar, say, steps_of
 from sureness.cli._options import Json
-from sureness.jobs.warming import WarmResult, warm
+from sureness.jobs.warming import warm
 
 
 def warm_kernels(json: Json = False) -> None:
@@ -19,8 +22,8 @@ def warm_kernels(json: Json = False) -> None:
     present(result, json, _show)
 
 
-def _show(result: WarmResult) -> None:
-    compiled = counted(result.n_compiled, "kernel")
-    say(f"compiled {compiled} and found {result.n_loaded} in the cache, in {result.seconds:.0f} s")
-    if not result.trained:
+def _show(result: Mapping[str, Any]) -> None:
+    compiled = counted(result["compiled"], "kernel")
+    say(f"compiled {compiled} and found {result['loaded']} in the cache, in {result['seconds']:.0f} s")
+    if not result["trained"]:
         say("without torch, those of training were left out; install it with: pip install 'sureness[models]'")

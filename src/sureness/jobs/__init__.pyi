@@ -5,28 +5,19 @@ from sureness.jobs.allocating import allocate as allocate
 from sureness.jobs.applying import ApplyOptions as ApplyOptions
 from sureness.jobs.applying import ApplyResult as ApplyResult
 from sureness.jobs.applying import apply as apply
-from sureness.jobs.comparing import PERSONAL as PERSONAL
-from sureness.jobs.comparing import REFERENCE as REFERENCE
-from sureness.jobs.comparing import baselines as baselines
-from sureness.jobs.comparing import compare_with_baselines as compare_with_baselines
 from sureness.jobs.cutting import CutResult as CutResult
 from sureness.jobs.cutting import PageOptions as PageOptions
 from sureness.jobs.cutting import cut_run as cut_run
 from sureness.jobs.cutting import cut_table as cut_table
-from sureness.jobs.datasets import DatasetList as DatasetList
 from sureness.jobs.datasets import Description as Description
-from sureness.jobs.datasets import FetchResult as FetchResult
-from sureness.jobs.datasets import Found as Found
+from sureness.jobs.datasets import WorldOptions as WorldOptions
 from sureness.jobs.datasets import describe as describe
 from sureness.jobs.datasets import fetch as fetch
 from sureness.jobs.datasets import list_datasets as list_datasets
+from sureness.jobs.datasets import write_world as write_world
 from sureness.jobs.distilling import DistillOptions as DistillOptions
 from sureness.jobs.distilling import DistillResult as DistillResult
-from sureness.jobs.distilling import JudgedModel as JudgedModel
 from sureness.jobs.distilling import distill as distill
-from sureness.jobs.exporting import ExportResult as ExportResult
-from sureness.jobs.exporting import SqlOptions as SqlOptions
-from sureness.jobs.exporting import SqlResult as SqlResult
 from sureness.jobs.exporting import export as export
 from sureness.jobs.exporting import translate as translate
 from sureness.jobs.fitting import FitOptions as FitOptions
@@ -40,6 +31,10 @@ from sureness.jobs.judging import usual_metrics as usual_metrics
 from sureness.jobs.listing import CalibrationOptions as CalibrationOptions
 from sureness.jobs.listing import ListOptions as ListOptions
 from sureness.jobs.listing import Listing as Listing
+from sureness.jobs.listing import PERSONAL as PERSONAL
+from sureness.jobs.listing import REFERENCE as REFERENCE
+from sureness.jobs.listing import baselines as baselines
+from sureness.jobs.listing import compare_with_baselines as compare_with_baselines
 from sureness.jobs.listing import open_listing as open_listing
 from sureness.jobs.logs import LogOptions as LogOptions
 from sureness.jobs.logs import SplitLog as SplitLog
@@ -51,15 +46,10 @@ from sureness.jobs.options import Usually as Usually
 from sureness.jobs.options import plain as plain
 from sureness.jobs.outputs import check_outputs as check_outputs
 from sureness.jobs.reporting import ReportOptions as ReportOptions
-from sureness.jobs.reporting import ReportResult as ReportResult
 from sureness.jobs.reporting import report as report
-from sureness.jobs.simulating import WorldOptions as WorldOptions
-from sureness.jobs.simulating import WorldResult as WorldResult
-from sureness.jobs.simulating import write_world as write_world
 from sureness.jobs.training import TrainOptions as TrainOptions
 from sureness.jobs.training import TrainResult as TrainResult
 from sureness.jobs.training import train as train
-from sureness.jobs.warming import WarmResult as WarmResult
 from sureness.jobs.warming import warm as warm
 
 __all__ = [
@@ -69,18 +59,13 @@ __all__ = [
     "ApplyResult",
     "CalibrationOptions",
     "CutResult",
-    "DatasetList",
     "Description",
     "DistillOptions",
     "DistillResult",
     "EvaluateOptions",
     "EvaluateResult",
-    "ExportResult",
-    "FetchResult",
     "FitOptions",
     "FitResult",
-    "Found",
-    "JudgedModel",
     "ListOptions",
     "Listing",
     "LogOptions",
@@ -89,17 +74,12 @@ __all__ = [
     "PageOptions",
     "REFERENCE",
     "ReportOptions",
-    "ReportResult",
     "Result",
     "SplitLog",
-    "SqlOptions",
-    "SqlResult",
     "TrainOptions",
     "TrainResult",
     "Usually",
-    "WarmResult",
     "WorldOptions",
-    "WorldResult",
     "allocate",
     "apply",
     "baselines",

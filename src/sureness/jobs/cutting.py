@@ -17,7 +17,7 @@ from sureness._settings import written
 from sureness._wording import counted
 from sureness.errors import ColumnError, DataError, SettingError, warn
 from sureness.jobs.blocks import blocks_of_users, looks_cut, survey, write_blocks
-from sureness.jobs.deciding import SeenPairs, Tally, decide_block
+from sureness.jobs.deciding import Tally, decide_block, read_seen, without_seen
 from sureness.jobs.inputs import as_given, counter, read_columns
 from sureness.jobs.listing import CalibrationOptions, Listing, ListOptions, open_listing
 from sureness.jobs.options import plain
@@ -144,7 +144,7 @@ def cut_table(
     wanted = recognised(path, columns.only(*_NEEDED), *_NEEDED)
     frame = scan_table(path, wanted, numbers=("probability", "expected_relevant"))
     require_columns(frame, _NEEDED, path)
-    gone = SeenPairs.read(seen, columns, frame) if seen else None
+    gone = read_seen(seen, columns, frame) if seen else None
     frame, names = _own_columns_aside(frame, path, wanted, sizes_only=sizes_only)
     found, tally = survey(frame, path), Tally()
     if total is None and looks_cut(frame, found, path):
@@ -157,7 +157,8 @@ def cut_table(
 
     def blocks() -> Iterator[pl.DataFrame]:
         for block in blocks_of_users(frame, path, by_user=found.by_user):
-            shown = block if gone is None else gone.taken_out(block)
+            shown = block if gone is None else without_seen(block, gone)
+            tally.left_out += block.height - shown.height
             try:
                 cut = decide_block(shown, policy, total, tally, sizes_only=sizes_only)
             except DataError as error:
@@ -166,8 +167,8 @@ def cut_table(
             yield cut.rename(names, strict=False)
 
     lists = write_blocks(blocks(), target, format_like(path, columns))
-    if gone is not None:
-        gone.say_if_none(path)
+    if gone is not None and not tally.left_out:  # ids of two systems look like this
+        warn(f"{path} has none of the seen pairs, so nothing was left out; check that both have the same ids")
     if tally.unsorted:
         warn(
             f"the rows of {counted(tally.unsorted, 'user')} were not in the order of their probabilities, and were "
@@ -181,7 +182,7 @@ def cut_table(
     name = named_utility(policy.utility).name
     return CutResult(
         input=path, output=target, utility=name, policy=described, in_batches=found.by_user,
-        frame=as_given(path, lists), left_out=None if gone is None else gone.n_removed, **tally.summary(),
+        frame=as_given(path, lists), left_out=None if gone is None else tally.left_out, **tally.summary(),
     )  # fmt: skip
 
 

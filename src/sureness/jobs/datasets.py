@@ -1,12 +1,12 @@
-"""Data sets: which ones have a recipe, getting their files, and what a log holds."""
+"""Data sets: which ones have a recipe, getting their files, what a log holds, and the tables of a simulated world."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
 
@@ -15,58 +15,18 @@ from sureness._progress import Progress, silent
 from sureness.data.datasets import copy_dataset, fetch_dataset, whereabouts
 from sureness.data.preparing import prepare
 from sureness.data.recipes import Dataset, Recipe, recipe, recipe_names
+from sureness.data.simulator import SimulatorSettings, simulate, world_tables
 from sureness.data.splitting import Split
 from sureness.errors import DataError, FileError, MissingExtraError
 from sureness.jobs.logs import LogOptions, read_log
 from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
 from sureness.saving.packed import JSON
+from sureness.sources.blocks import candidate_table, score_pairs
+from sureness.sources.svd import svd_source
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table, name_of
-
-
-@dataclass(frozen=True)
-class Found:
-    """A data set, and where it would be taken from."""
-
-    recipe: Recipe
-    kind: str  # "folder", "cache", "download", "by hand" or "damaged"
-    place: Path | None
-
-    __repr__ = fields_repr
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        each = self.recipe
-        size = each.size._asdict() if each.size else {"users": None, "items": None, "interactions": None}
-        found = {"name": each.name, "title": each.title, **size, "licence": each.licence}
-        return plain(found | {"found": self.kind, "place": self.place})  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class DatasetList:
-    """All data sets that have a recipe."""
-
-    datasets: Sequence[Found]
-
-    __repr__ = fields_repr
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        return {"datasets": [each.plain() for each in self.datasets]}
-
-
-@dataclass(frozen=True, kw_only=True)
-class FetchResult:
-    """Where the files of a data set are."""
-
-    name: str
-    place: Path
-    licence: str
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        return plain(vars(self))  # type: ignore[no-any-return]
+from sureness.tables.writing import write_tables
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,15 +54,17 @@ class Description:
         return plain(found)  # type: ignore[no-any-return]
 
 
-def list_datasets() -> DatasetList:
+def list_datasets() -> list[dict[str, JSON]]:
     """All data sets that have a recipe, and where each would be taken from.
+
+    Where: "folder", "cache", "download", "by hand" or "damaged".
 
     Examples
     --------
-    >>> [each.recipe.name for each in list_datasets().datasets][:2]
+    >>> [each["name"] for each in list_datasets()][:2]
     ['coat', 'yahoo-r3']
     """
-    return DatasetList([_found(each) for each in map(_installed, recipe_names()) if each is not None])
+    return [_listed(each) for each in map(_installed, recipe_names()) if each is not None]
 
 
 def fetch(
@@ -111,8 +73,8 @@ def fetch(
     source: str | PathLike[str] | None = None,
     to: str | PathLike[str] | None = None,
     progress: Progress = silent,
-) -> FetchResult:
-    """Download the files of a data set, or copy them from a folder or an archive.
+) -> dict[str, JSON]:
+    """Download the files of a data set, or copy them from a folder or an archive; returns where they are.
 
     Parameters
     ----------
@@ -131,7 +93,7 @@ def fetch(
         place = found[0]
     else:
         place = fetch_dataset(name, None if to is None else Path(to), progress=progress)
-    return FetchResult(name=name, place=place, licence=wanted.licence)
+    return {"name": name, "place": str(place), "licence": wanted.licence}
 
 
 def describe(
@@ -170,11 +132,63 @@ def _installed(name: str) -> Recipe | None:
         return None
 
 
-def _found(each: Recipe) -> Found:
+def _listed(each: Recipe) -> dict[str, JSON]:
+    size = each.size._asdict() if each.size else {"users": None, "items": None, "interactions": None}
+    kind, place = _where(each)
+    found: dict[str, JSON] = {"name": each.name, "title": each.title, **size, "licence": each.licence}
+    return found | {"found": kind, "place": None if place is None else str(place)}
+
+
+def _where(each: Recipe) -> tuple[str, Path | None]:
     try:
         place, kind = whereabouts(each.name)
     except FileError:
-        return Found(each, "damaged", None)
+        return "damaged", None
     if kind == "download":
-        return Found(each, "download" if each.addresses else "by hand", None)
-    return Found(each, kind, Path(place))
+        return "download" if each.addresses else "by hand", None
+    return kind, Path(place)
+
+
+_TABLES = ("train", "held_out", "test", "items", "candidates")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldOptions:
+    """How large the world is, and how its tables are written."""
+
+    users: Annotated[int, "Number of users."] = 2_000
+    items: Annotated[int, "Number of items."] = 600
+    domains: Annotated[int, "Number of domains."] = 4
+    factors: Annotated[int, "Size of the recommender that scores the pairs."] = 7
+    seed: Annotated[int, "Seed; the same seed gives the same world."] = 0
+    ending: Annotated[Literal["parquet", "csv", "tsv"], "Kind of table."] = "parquet"
+
+
+def write_world(
+    folder: str | PathLike[str], options: WorldOptions | None = None, *, progress: Progress = silent
+) -> dict[str, JSON]:
+    """Simulate a world and write its tables into a folder; returns where each is, and the share that was held out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> written = write_world(tempfile.mkdtemp(), WorldOptions(users=50, items=20, domains=2, factors=3))
+    >>> sorted(written["files"])
+    ['candidates', 'held_out', 'items', 'test', 'train']
+    """
+    options = options or WorldOptions()
+    places = {name: Path(folder) / f"{name}.{options.ending}" for name in _TABLES}
+    check_outputs([(folder, "folder"), *((place, "table") for place in places.values())])
+    size = {"n_users": options.users, "n_items": options.items, "n_domains": options.domains}
+    world = simulate(SimulatorSettings(**size, seed=options.seed))
+    progress("simulating", 1, 3)
+    source = svd_source(world.train, n_factors=options.factors, seed=options.seed)
+    tables = world_tables(world)
+    tables["candidates"] = candidate_table(source, world.held_out, world.train, world)
+    test = tables["test"].join(tables["items"].select("item_id", "domain"), on="item_id", maintain_order="left")
+    tables["test"] = score_pairs(source, test).filter(~world.in_training)
+    progress("simulating", 2, 3)
+    write_tables({places[name]: table for name, table in tables.items()})
+    progress("simulating", 3, 3)
+    files = {name: {"path": str(places[name]), "rows": table.height} for name, table in tables.items()}
+    return {"files": files, "held_out_share": world.settings.held_out_share}

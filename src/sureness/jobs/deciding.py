@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
-from sureness.errors import ColumnError, DataError, warn
+from sureness.errors import ColumnError, DataError
 from sureness.jobs.inputs import read_columns
 from sureness.lists.lists import Lists
 from sureness.lists.policies import ListSizePolicy
@@ -22,36 +22,17 @@ from sureness.tables.frames import Table
 _PAIR = ("user_id", "item_id")
 
 
-@dataclass
-class SeenPairs:
-    """Pairs of logs, with the kind of ids that the table has."""
+def read_seen(tables: Sequence[Table], columns: Columns, frame: pl.LazyFrame) -> pl.DataFrame:
+    """The pairs of logs whose columns have the names of the table's, with ids of its kind."""
+    kinds = frame.collect_schema()
+    ids = [pl.col(name).cast(kinds[name], strict=False) for name in _PAIR]  # an id that cannot be one is no match
+    logs = [read_columns(table, columns.only(*_PAIR), _PAIR).select(ids) for table in tables]
+    return pl.concat(logs).unique()
 
-    pairs: pl.DataFrame
-    n_removed: int = 0
 
-    @classmethod
-    def read(cls, tables: Sequence[Table], columns: Columns, frame: pl.LazyFrame) -> Self:
-        """The pairs of logs whose columns have the names of the table's."""
-        kinds = frame.collect_schema()
-        logs = [
-            read_columns(table, columns.only(*_PAIR), _PAIR).select(
-                pl.col(name).cast(kinds[name], strict=False)
-                for name in _PAIR  # an id that cannot be one is no match
-            )
-            for table in tables
-        ]
-        return cls(pl.concat(logs).unique())
-
-    def taken_out(self, block: pl.DataFrame) -> pl.DataFrame:
-        """The rows of other pairs, in their order."""
-        kept = block.join(self.pairs, on=_PAIR, how="anti", maintain_order="left")
-        self.n_removed += block.height - kept.height
-        return kept
-
-    def say_if_none(self, path: object) -> None:
-        """Say that no pair was found: ids of two systems look like this."""
-        if not self.n_removed:
-            warn(f"{path} has none of the seen pairs, so nothing was left out; check that both have the same ids")
+def without_seen(block: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+    """The rows of other pairs, in their order."""
+    return block.join(seen, on=_PAIR, how="anti", maintain_order="left")
 
 
 _CELLS = 1_000_000  # probabilities in the matrix of some users
@@ -68,6 +49,7 @@ class Tally:
     unsure: int = 0
     raised: int = 0  # users whose listed probabilities add up to more than their expected_relevant
     unsorted: int = 0  # users whose rows were not in the order of their probabilities
+    left_out: int = 0  # rows of pairs that were seen before
 
     def add(self, sizes: IntArray, expected: FloatArray, unsure: BoolArray, hits: FloatArray) -> None:
         """Count the users of a block; the expected utility is NaN where the policy does not compute it."""

@@ -9,8 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import polars as pl
-
 from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._registry import names
@@ -66,25 +64,6 @@ class DistillOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JudgedModel:
-    """How well one of the models ranks."""
-
-    model: str  # its kind and settings
-    n_parameters: int | None  # None for a source that does not say it
-    validation: float | None  # the metric of training; None without a validation part
-    test: RankingQuality | None  # None without a test part
-
-    __repr__ = fields_repr
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        found: dict[str, Any] = {"model": self.model, "parameters": self.n_parameters}
-        found |= {} if self.validation is None else {"validation": self.validation}
-        found["test"] = {} if self.test is None else {"users": self.test.n_users, **self.test.means}
-        return plain(found)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class DistillResult:
     """Both models before and after, judged alike."""
 
@@ -97,19 +76,28 @@ class DistillResult:
     warm_up: int  # epochs alone
     epochs: int  # together
     metric: str  # of training, on the validation part
-    models: Mapping[str, JudgedModel]  # "teacher alone", "student alone", "teacher", "student"
+    models: Mapping[str, Mapping[str, Any]]
+    """Of "teacher alone", "student alone", "teacher" and "student": model, parameters, validation and test, each None
+    where it is not known; validation is the metric of training, test a RankingQuality."""
 
     __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
-        found = {
-            "data": self.log.about, "notes": self.log.notes, "output": self.output, "method": self.method,
-            "settings": self.settings.plain(), "pretrain": self.pretrain, "resumed": self.resumed,
-            "warm_up": self.warm_up, "epochs": self.epochs, "parts": self.log.sizes, "metric": self.metric,
-            "models": {name: each.plain() for name, each in self.models.items()},
-        }  # fmt: skip
+        found: dict[str, Any] = {"data": self.log.about, "notes": self.log.notes, "parts": self.log.sizes}
+        for name in ("output", "method", "pretrain", "resumed", "warm_up", "epochs", "metric"):
+            found[name] = getattr(self, name)
+        found |= {
+            "settings": self.settings.plain(),
+            "models": {name: _plain(each) for name, each in self.models.items()},
+        }
         return plain(found)  # type: ignore[no-any-return]
+
+
+def _plain(model: Mapping[str, Any]) -> dict[str, Any]:
+    test: RankingQuality | None = model["test"]
+    known = {name: value for name, value in model.items() if name != "validation" or value is not None}
+    return {**known, "test": {} if test is None else {"users": test.n_users, **test.means}}
 
 
 def distill(
@@ -207,20 +195,6 @@ def _start(role: Role, options: DistillOptions) -> _Start:
 
 
 @dataclass(frozen=True, eq=False)
-class _Together:
-    """What joint training gave."""
-
-    models: dict[Role, ScoreSource]
-    history: pl.DataFrame
-    warm_up: int
-
-    @property
-    def epochs(self) -> int:
-        last: Any = self.history["epoch"].max()
-        return int(last) - self.warm_up
-
-
-@dataclass(frozen=True, eq=False)
 class _Distilling:
     """One distillation, once its data are read."""
 
@@ -243,16 +217,17 @@ class _Distilling:
         resumed = self.checkpoints.begin({**first, "pretrain": self.options.pretrain})
         alone = {role: self._alone(role, model) for role, model in given.items()}
         metric = next(own.settings.metric for model in alone.values() if (own := as_recommender(model)) is not None)
-        together = self._together(alone)
-        self._save(together.models)
+        both = self._together(alone)
+        models: dict[Role, ScoreSource] = {"teacher": both.teacher_, "student": both.student_}
+        self._save(models)
         judged = {f"{role} alone": self._judged(model, metric) for role, model in alone.items() if _fitted(model)}
-        for role, model in together.models.items():
+        for role, model in models.items():
             same = judged.get(f"{role} alone") if model is alone[role] else None
             judged[role] = same or self._judged(model, metric)
         return DistillResult(
             output=self.output, log=self.log, method=self.options.method, settings=self.settings,
-            pretrain=self.options.pretrain, resumed=resumed, warm_up=together.warm_up, epochs=together.epochs,
-            metric=metric, models=judged,
+            pretrain=self.options.pretrain, resumed=resumed, warm_up=both.warm_up_, metric=metric, models=judged,
+            epochs=int(max(both.history_["epoch"])) - both.warm_up_,
         )  # fmt: skip
 
     def _alone(self, role: Role, model: ScoreSource) -> ScoreSource:
@@ -266,13 +241,13 @@ class _Distilling:
             checkpoint_seconds=self.options.checkpoint_seconds, progress=self._part(role),
         )  # fmt: skip
 
-    def _together(self, starts: Mapping[Role, ScoreSource]) -> _Together:
+    def _together(self, starts: Mapping[Role, ScoreSource]) -> BidirectionalDistillation[Any, Any]:
         both = BidirectionalDistillation.from_settings(starts["teacher"], starts["student"], self.settings)
         both.fit(
             self.log.split.train, self.log.validation, checkpoint=self.checkpoints.path(_TOGETHER),
             checkpoint_seconds=self.options.checkpoint_seconds, progress=self.progress,
         )  # fmt: skip
-        return _Together({"teacher": both.teacher_, "student": both.student_}, both.history_, both.warm_up_)
+        return both
 
     def _save(self, models: Mapping[Role, ScoreSource]) -> None:
         """Both runs in one file; then the checkpoints are not needed any more."""
@@ -283,7 +258,7 @@ class _Distilling:
         DistilledRuns(runs["teacher"], runs["student"]).save(self.output)
         self.checkpoints.clear()
 
-    def _judged(self, model: ScoreSource, metric: str) -> JudgedModel:
+    def _judged(self, model: ScoreSource, metric: str) -> dict[str, Any]:
         """How a model does on validation and test; items that it does not know are not shown."""
         run = run_of(self._aligned(model), self.log)
         validation = None
@@ -292,10 +267,10 @@ class _Distilling:
                 run.source, run.validation, seen=run.train, metrics=[metric], progress=self._part("judging")
             )
             validation = found[metric]
-        return JudgedModel(
-            model=_described(model) or type(model).__name__, n_parameters=n_parameters(model),
-            validation=validation, test=None if run.test is None else judge(run, progress=self._part("judging")),
-        )  # fmt: skip
+        own = as_recommender(model)  # another source would print its arrays
+        test = None if run.test is None else judge(run, progress=self._part("judging"))
+        name = type(model).__name__ if own is None else written(own)
+        return {"model": name, "parameters": n_parameters(model), "validation": validation, "test": test}
 
     def _aligned(self, model: ScoreSource) -> ScoreSource:
         """The model, re-indexed to the ids of the training log where its own are others."""
@@ -311,9 +286,3 @@ class _Distilling:
 def _fitted(model: ScoreSource) -> bool:
     own = as_recommender(model)
     return own is None or own.is_fitted
-
-
-def _described(model: ScoreSource) -> str | None:
-    """The settings of one of our models; None for another source, which would print its arrays."""
-    own = as_recommender(model)
-    return None if own is None else written(own)

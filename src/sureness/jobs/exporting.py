@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from sureness.calibration.expressing import DialectName
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.errors import DataError, SettingError
-from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
 from sureness.models.base import as_recommender
 from sureness.recommender.run import open_run
@@ -42,20 +39,8 @@ class SqlOptions:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SqlResult:
-    """The text, and the database that it is for."""
-
-    sql: str
-    dialect: str
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        return plain({"sql": self.sql, "dialect": self.dialect})  # type: ignore[no-any-return]
-
-
-def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: Columns | None = None) -> SqlResult:
-    """Print a saved map as SQL.
+def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: Columns | None = None) -> str:
+    """A saved map as SQL: an expression of its columns, or a whole query.
 
     Parameters
     ----------
@@ -67,7 +52,7 @@ def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: 
         by default those that the map was fitted on.
     """
     fitted = load(calibrator, ProbabilityMap)
-    return SqlResult(sql=_text(fitted, options, columns or Columns()), dialect=options.dialect)
+    return _text(fitted, options, columns or Columns())
 
 
 def _text(fitted: ProbabilityMap, options: SqlOptions, columns: Columns) -> str:
@@ -89,19 +74,7 @@ def _text(fitted: ProbabilityMap, options: SqlOptions, columns: Columns) -> str:
     return fitted.query(dialect, options.table, column, segment=segment)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OnnxResult:
-    """The file that was written."""
-
-    output: Path
-    calibrator: str
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        return plain({"output": self.output, "calibrator": self.calibrator})  # type: ignore[no-any-return]
-
-
-def export_onnx(calibrator: str | PathLike[str], output: str | PathLike[str]) -> OnnxResult:
+def export_onnx(calibrator: str | PathLike[str], output: str | PathLike[str]) -> dict[str, JSON]:
     """Write a saved calibrator of pairs as an ONNX file: 32-bit scores in, probabilities out.
 
     Parameters
@@ -118,36 +91,19 @@ def export_onnx(calibrator: str | PathLike[str], output: str | PathLike[str]) ->
     made = fitted.onnx().SerializeToString()
     with replacing(target) as path:
         path.write_bytes(made)
-    return OnnxResult(output=target, calibrator=written(fitted))
+    return {"output": str(target), "calibrator": written(fitted)}
 
 
 FACTORS, IDS = "factors.npz", "ids.json"
 """The names of the two files in the folder."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportResult:
-    """The folder that was written, and what is in it."""
-
-    output: Path
-    n_users: int
-    n_items: int
-    n_factors: int
-    n_bytes: int  # of both files
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        files = {"output": self.output, "factors": self.output / FACTORS, "ids": self.output / IDS}
-        sizes = {"users": self.n_users, "items": self.n_items, "n_factors": self.n_factors, "bytes": self.n_bytes}
-        return plain({**files, **sizes})  # type: ignore[no-any-return]
-
-
-def export(model: str | PathLike[str] | ScoreSource, output: str | PathLike[str]) -> ExportResult:
+def export(model: str | PathLike[str] | ScoreSource, output: str | PathLike[str]) -> dict[str, JSON]:
     """Write the factors of a model as ``factors.npz`` and its ids as ``ids.json``, for a place without sureness.
 
     The scores of all items for the user in row ``u`` are ``item_factors @ user_factors[u] + item_bias + user_bias[u]``;
     biases that a model does not have are zeros. Row ``u`` belongs to the id ``users[u]`` of ``ids.json``, and so for
-    items. Nothing of the log is written.
+    items. Nothing of the log is written. Returns where the files are, and how large.
 
     Parameters
     ----------
@@ -160,8 +116,7 @@ def export(model: str | PathLike[str] | ScoreSource, output: str | PathLike[str]
     --------
     >>> import tempfile
     >>> source = FactorSource(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0, 1.0], [3.0, 0.5]]))
-    >>> folder = export(source, tempfile.mkdtemp()).output
-    >>> arrays = np.load(folder / "factors.npz")
+    >>> arrays = np.load(export(source, tempfile.mkdtemp())["factors"])
     >>> arrays["item_factors"] @ arrays["user_factors"][1] + arrays["item_bias"] + arrays["user_bias"][1]
     array([2., 1.])
     """
@@ -170,10 +125,9 @@ def export(model: str | PathLike[str] | ScoreSource, output: str | PathLike[str]
     check_outputs([(folder, "folder"), (folder / FACTORS, "arrays"), (folder / IDS, "json")], read)
     factors = _factors_of(model if isinstance(model, ScoreSource) else open_run(model).source)
     _write(folder, factors)
-    return ExportResult(
-        output=folder, n_users=factors.n_users, n_items=factors.n_items, n_factors=factors.item_factors.shape[1],
-        n_bytes=sum((folder / name).stat().st_size for name in (FACTORS, IDS)),
-    )  # fmt: skip
+    files = {"output": str(folder), "factors": str(folder / FACTORS), "ids": str(folder / IDS)}
+    sizes = {"users": factors.n_users, "items": factors.n_items, "n_factors": factors.item_factors.shape[1]}
+    return {**files, **sizes, "bytes": sum((folder / name).stat().st_size for name in (FACTORS, IDS))}
 
 
 def _factors_of(source: ScoreSource) -> FactorSource:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -163,13 +163,7 @@ class FitResult:
         return plain(found)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """What a calibrator is fitted to."""
-
-    data: CalibrationSet
-    n_pairs: int
-    segments: pl.Series | pl.DataFrame | None = field(default=None)
+_Pairs: TypeAlias = tuple[CalibrationSet, int, "pl.Series | pl.DataFrame | None"]  # their number, and the segments
 
 
 def fit(
@@ -222,25 +216,25 @@ def fit(
         return _fit_candidates(place, options, columns, target, progress)
     if options.method == LISTS:
         return _fit_lists(place, options, columns, target, progress)
-    pairs = (_pairs_of_run if by_log else _pairs_of_table)(place, options, columns, progress)
+    pairs, n_pairs, segments = (_pairs_of_run if by_log else _pairs_of_table)(place, options, columns, progress)
     chosen_because = comparison = None
     calibrator: ProbabilityMap
     judged = None
-    if pairs.segments is not None:
+    if segments is not None:
         segmented = SegmentCalibrator(options.unfitted(options.method), numeric=options.numeric_segments)
-        calibrator = segmented.fit(pairs.data, segments=pairs.segments)
+        calibrator = segmented.fit(pairs, segments=segments)
     elif options.method == "auto":
         candidates = [options.unfitted(name) for name in AUTO]
-        choice = choose_calibrator(candidates, pairs.data, by=options.by, progress=progress)
+        choice = choose_calibrator(candidates, pairs, by=options.by, progress=progress)
         calibrator, chosen_because, comparison = choice.best, choice.reason, choice.table
-        judged = _out_of_fold(choice.best, pairs, options.top_n)
+        judged = _out_of_fold(choice.best, pairs, n_pairs, options.top_n)
     else:
-        calibrator = fitted = options.unfitted(options.method).fit(pairs.data)
-        judged = _out_of_fold(fitted, pairs, options.top_n)
+        calibrator = fitted = options.unfitted(options.method).fit(pairs)
+        judged = _out_of_fold(fitted, pairs, n_pairs, options.top_n)
     if target is not None:
         calibrator.save(target)
     return FitResult(
-        data=place, output=target, calibrator=calibrator, n_pairs=pairs.n_pairs, out_of_fold=judged,
+        data=place, output=target, calibrator=calibrator, n_pairs=n_pairs, out_of_fold=judged,
         chosen_because=chosen_because, comparison=comparison,
     )  # fmt: skip
 
@@ -309,15 +303,15 @@ def _fit_lists(
 ) -> FitResult:
     """A map for lists, fitted to a table with the labelled candidates of each user."""
     refuse_given(options, ("top_n",), f"has no meaning for {LISTS}, which looks at each user's best candidates anyway")
-    pairs = _pairs_of_table(path, options, columns, progress)
-    known = pairs.segments if isinstance(pairs.segments, pl.DataFrame) else pl.DataFrame()
+    pairs, n_pairs, segments = _pairs_of_table(path, options, columns, progress)
+    known = segments if isinstance(segments, pl.DataFrame) else pl.DataFrame()
     history = known[HISTORY].fill_null(float("nan")).to_numpy() if HISTORY in known.columns else None
     traits = known.select(pl.col(options.segments).cast(pl.String), pl.col(options.numeric_segments))
-    fitted = ListCalibrator(risk=options.risk).fit(pairs.data, history=history, traits=traits if traits.width else None)
-    judged = None if known.width else _out_of_fold(fitted, pairs, None)  # folds have pairs, no traits
+    fitted = ListCalibrator(risk=options.risk).fit(pairs, history=history, traits=traits if traits.width else None)
+    judged = None if known.width else _out_of_fold(fitted, pairs, n_pairs, None)  # folds have pairs, no traits
     if output is not None:
         fitted.save(output)
-    return FitResult(data=path, output=output, calibrator=fitted, n_pairs=pairs.n_pairs, out_of_fold=judged)
+    return FitResult(data=path, output=output, calibrator=fitted, n_pairs=n_pairs, out_of_fold=judged)
 
 
 def _warn_level(share: float, options: FitOptions) -> None:
@@ -358,11 +352,11 @@ def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress
         score_column=None if columns.score == "score" else columns.score,
     )  # fmt: skip
     if not names:
-        return _Pairs(data, n_rows)
+        return data, n_rows, None
     with readable(path):
         numbers = pl.col([name for name in names if name in numeric]).cast(pl.Float64)
         table = frame.select(names).with_columns(numbers).collect()
-    return _Pairs(data, n_rows, table if columns.segment is None else table[names[0]])
+    return data, n_rows, table if columns.segment is None else table[names[0]]
 
 
 def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
@@ -383,7 +377,7 @@ def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: 
         relative_propensity=propensity is not None,
     )  # fmt: skip
     n_pairs = n_candidates(run.source, seen)
-    return _Pairs(_counted(data, n_pairs, progress), n_pairs)
+    return _counted(data, n_pairs, progress), n_pairs, None
 
 
 def _counted(data: CalibrationSet, n_pairs: int, progress: Progress) -> CalibrationSet:
@@ -404,13 +398,15 @@ def _anchor(table: Table | None, columns: Columns) -> ScoredPairs | None:
     return pairs_of_table(read_table(table, columns.only("score", "label"), ["score", "label"]))
 
 
-def _out_of_fold(calibrator: Judgeable, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
+def _out_of_fold(
+    calibrator: Judgeable, pairs: CalibrationSet, n_pairs: int, top_n: int | None
+) -> dict[str, Interval] | None:
     """Out-of-fold metrics, of the top items where the fit looks there; empty, with a warning, for too few pairs."""
-    if pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
+    if pairs.relative_propensity or n_pairs > _JUDGED_PAIRS:
         return None  # with relative propensities, the level is not that of the labels
     metrics = [name if top_n is None else f"{name}@{top_n}" for name in ("ece", "nll", "brier")]
     try:
-        return dict(cross_validate(calibrator, pairs.data, metrics=metrics))
+        return dict(cross_validate(calibrator, pairs, metrics=metrics))
     except DataError as error:
         warn(f"the fit cannot be judged on users it has not seen: {error}")
         return {}

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
@@ -18,7 +17,7 @@ from sureness.data.scored_pairs import pairs_of_table
 from sureness.errors import ColumnError, SettingError
 from sureness.jobs.inputs import read_columns, with_own_scores
 from sureness.jobs.listing import ListOptions, open_listing
-from sureness.jobs.options import Usually, plain
+from sureness.jobs.options import Usually
 from sureness.jobs.outputs import check_outputs
 from sureness.numerics.checks import check_whole
 from sureness.report.contents import Additions, Background
@@ -27,7 +26,6 @@ from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.report.tables import fields_of
 from sureness.saving.files import shown_name
 from sureness.saving.objects import load
-from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Place, Table, place_of
 from sureness.tables.reading import count_rows, readable, recognised, require_columns, scan_table
@@ -51,25 +49,6 @@ class ReportOptions:
     most_rows: Annotated[int, "Judge on a sample of the users if the table has more rows than this."] = 2_000_000
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ReportResult:
-    """What the page says first, and where it is."""
-
-    output: Path
-    n_pairs: int
-    summary: ReportSummary
-
-    __repr__ = fields_repr
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        found = {
-            "output": self.output, "pairs": self.n_pairs, "headline": self.summary.headline,
-            "main": self.summary.main, "ece": self.summary.ece, "figures": self.summary.figures,
-        }  # fmt: skip
-        return plain(found)  # type: ignore[no-any-return]
-
-
 def report(
     table: Table,
     calibrators: Sequence[str | PathLike[str]],
@@ -78,7 +57,7 @@ def report(
     *,
     columns: Columns | None = None,
     progress: Progress = silent,
-) -> ReportResult:
+) -> ReportSummary:
     """Judge calibrators on labelled pairs and write one self-contained HTML page.
 
     Parameters
@@ -110,7 +89,7 @@ def report(
     pairs = pairs_of_table(rows)
     titles = _optional(options.items, columns, ["item_id", "title"])
     log = _optional(options.seen, columns, ["user_id"])
-    summary = write_report(
+    return write_report(
         target, pairs, fitted,
         background=Background(
             items=titles,
@@ -126,7 +105,6 @@ def report(
         ),
         figures_dir=options.figures, progress=progress,
     )  # fmt: skip
-    return ReportResult(output=target, n_pairs=len(pairs), summary=summary)
 
 
 def _groups(rows: pl.DataFrame, names: list[str]) -> Any:

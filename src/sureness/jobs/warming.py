@@ -7,7 +7,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,10 +23,10 @@ from sureness.errors import SurenessWarning, warn
 from sureness.jobs.allocating import AllocateOptions, allocate
 from sureness.jobs.applying import apply
 from sureness.jobs.cutting import PageOptions, cut_run, cut_table
+from sureness.jobs.datasets import WorldOptions, write_world
 from sureness.jobs.fitting import FitOptions, fit
 from sureness.jobs.listing import CalibrationOptions, ListOptions
 from sureness.jobs.logs import LogOptions, split_log
-from sureness.jobs.simulating import WorldOptions, write_world
 from sureness.lists.budgets import allocate_budget
 from sureness.lists.pages import allocate_domains
 from sureness.metrics.calibration import expected_calibration_error
@@ -43,24 +42,12 @@ from sureness.tables.writing import write_table
 _KERNELS = "_kernels"  # how the modules of kernels end
 
 
-@dataclass(frozen=True, kw_only=True)
-class WarmResult:
-    """What was compiled."""
+def warm(*, progress: Progress = silent) -> dict[str, JSON]:
+    """Run every job on tiny data once, which compiles its kernels; numba caches them for later processes.
 
-    n_compiled: int  # specialisations of kernels that were compiled now
-    n_loaded: int  # and those that were in the cache already
-    seconds: float
-    trained: bool  # False without torch: the kernels of training are not needed then
-
-    def plain(self) -> dict[str, JSON]:
-        """One JSON object."""
-        return {
-            "compiled": self.n_compiled, "loaded": self.n_loaded, "seconds": self.seconds, "trained": self.trained,
-        }  # fmt: skip
-
-
-def warm(*, progress: Progress = silent) -> WarmResult:
-    """Run every job on tiny data once, which compiles its kernels; numba caches them for later processes."""
+    Returns how many specialisations of kernels were compiled now, how many were loaded from the cache, the seconds that
+    this took, and whether the kernels of training are among them: without torch they are not needed.
+    """
     _say_if_lost()
     start = time.perf_counter()
     trained = find_spec("torch") is not None
@@ -75,7 +62,7 @@ def warm(*, progress: Progress = silent) -> WarmResult:
         for each in ([stats.cache_misses for stats in found], [stats.cache_hits for stats in found])
     )
     seconds = time.perf_counter() - start
-    return WarmResult(n_compiled=n_compiled, n_loaded=n_loaded, seconds=seconds, trained=trained)
+    return {"compiled": n_compiled, "loaded": n_loaded, "seconds": seconds, "trained": trained}
 
 
 def _say_if_lost() -> None:

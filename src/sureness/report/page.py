@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
 
 from sureness import __version__
@@ -21,6 +22,7 @@ from sureness.report.figures.style import FONTS, Plan, draw_figures, require_mat
 from sureness.report.list_sizes import ListSizes, list_headline, list_plans, list_tiles
 from sureness.report.methods import FEWEST_PAIRS, MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns, best_pairs
 from sureness.saving.files import replacing
+from sureness.saving.packed import JSON
 
 _FILTERS = ("error", "percent", "count", "ratio", "times", "chance", "headings")
 
@@ -34,8 +36,21 @@ class ReportSummary:
     main: str
     ece: dict[str, float]  # of every method
     figures: tuple[Path, ...]  # files in the folder of figures, if one was given
+    n_pairs: int = 0  # judged
 
     __repr__ = fields_repr
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        ece: dict[str, JSON] = {name: value if isfinite(value) else None for name, value in self.ece.items()}
+        return {
+            "output": str(self.path),
+            "pairs": self.n_pairs,
+            "headline": self.headline,
+            "main": self.main,
+            "ece": ece,
+            "figures": [str(each) for each in self.figures],
+        }
 
 
 def write_report(
@@ -105,7 +120,7 @@ def write_report(
     }
     files = _write(path, "calibration.html.j2", page_plans(contents), values, figures_dir, progress)
     errors = {method.name: method.ece.value for method in contents.methods}
-    return ReportSummary(Path(path), contents.headline.sentence, contents.main.name, errors, files)
+    return ReportSummary(Path(path), contents.headline.sentence, contents.main.name, errors, files, len(pairs))
 
 
 def write_list_size_report(

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sureness._printing import fields_repr
-from sureness._progress import silent
 from sureness.errors import SettingError
-from sureness.jobs.allocating import AllocateOptions, Sharing, Totals, share_pages, worth_of_all
-from sureness.jobs.blocks import held_ranked
+from sureness.jobs.allocating import AllocateOptions, Totals, share_pages, worth_of_all
+from sureness.jobs.blocks import RankedTable, held_ranked
 from sureness.metrics.utility import named_utility
 from sureness.spark.budgets import spend
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, fetched, renamed
@@ -121,16 +120,13 @@ def _share_pages(
 ) -> Iterator[pa.RecordBatch]:
     """The pages of the users of a partition."""
     for table in user_tables(batches, "user_id"):
-        for found in share_pages(_sharing(table, domains, options), options.slots or 0, Totals(), items=options.items):
+        for found in share_pages(_lists(table, domains), options, Totals()):
             yield from batches_of(found, schema)
 
 
-def _sharing(table: pl.DataFrame, domains: pl.DataFrame | None, options: AllocateOptions) -> Sharing:
+def _lists(table: pl.DataFrame, domains: pl.DataFrame | None = None) -> RankedTable:
     """Whole users, whose candidates are in an order that does not depend on that of the rows."""
-    lists = held_ranked(table.sort("user_id", "item_id"), domains)
-    return Sharing(
-        lists=lists, utility=options.utility, min_size=options.min_size, max_size=options.longest(), progress=silent
-    )
+    return held_ranked(table.sort("user_id", "item_id"), domains)
 
 
 def _under_budget(rows: DataFrame, options: AllocateOptions, budget: float) -> Allocated:
@@ -160,7 +156,7 @@ def _worth_of_lists(
 ) -> Iterator[pa.RecordBatch]:
     """What the first items of each user are worth, for every number of them, and what each costs."""
     for table in user_tables(batches, "user_id"):
-        keys, worth, cost = worth_of_all(_sharing(table, None, options))
+        keys, worth, cost = worth_of_all(_lists(table), options)
         starts, lengths = worth.starts[:-1], worth.lengths
         found = [keys["user_id"], _rows("worth", worth.values, starts, lengths)]
         if len(cost.starts):

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import sureness as sn
+import sureness.demo as running
 from sureness.data.recipes import Dataset
-from sureness.demo import running
-from sureness.demo.findings import promise_kept, shortened, unsure_users
+from sureness.demo import promise_kept, shortened, unsure_users
 from sureness.lists import Lists
 from sureness.report import gather_list_sizes
 
@@ -23,7 +23,7 @@ HIDDEN = """
 import sys
 from pathlib import Path
 sys.modules["{library}"] = None
-import sureness.demo.running as running
+import sureness.demo as running
 def no_work(*_, **__): raise AssertionError("work was done before the missing library was noticed")
 running.simulate = no_work
 from sureness.errors import MissingExtraError
