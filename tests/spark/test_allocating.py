@@ -8,7 +8,7 @@ import pytest
 
 from sureness import jobs
 from sureness.errors import ColumnError, DataError, SettingError
-from sureness.spark import allocate, budgets
+from sureness.spark import allocate, allocating
 from sureness.spark.frames import created
 from tests.spark.tables import frame_of, same_tables, table_of
 
@@ -34,14 +34,14 @@ def test_pages(spark, table, items):
     same_tables(found, local(rows, slots=6, items=items).frame, ["user_id", "domain", *(["rank"] if items else [])])
 
 
-@pytest.mark.parametrize("few", [budgets.FEW_CELLS, 0], ids=["on the driver", "in passes"])
+@pytest.mark.parametrize("few", [allocating.FEW_CELLS, 0], ids=["on the driver", "in passes"])
 @pytest.mark.parametrize(
     ("options", "priced"),
     [({"budget": 500, "utility": "f1"}, False), ({"budget": 900.0, "utility": "ndcg", "min_size": 1}, True)],
     ids=["items", "costs"],
 )
 def test_a_budget(spark, table, monkeypatch, options, priced, few):
-    monkeypatch.setattr(budgets, "FEW_CELLS", few)
+    monkeypatch.setattr(allocating, "FEW_CELLS", few)
     rows = table.drop("domain", *([] if priced else ["cost"]))
     expected, found = local(rows, **options), allocate(frame_of(spark, rows), **options)
     same_tables(table_of(found.table), expected.frame, ["user_id"])
@@ -49,7 +49,7 @@ def test_a_budget(spark, table, monkeypatch, options, priced, few):
 
 
 def test_a_budget_for_everything_and_the_items_that_are_shown(spark, table, monkeypatch):
-    monkeypatch.setattr(budgets, "FEW_CELLS", 0)
+    monkeypatch.setattr(allocating, "FEW_CELLS", 0)
     rows = table.drop("domain", "cost")
     found = allocate(frame_of(spark, rows), budget=1e9, items=True)
     same_tables(table_of(found.table), local(rows, budget=1e9, items=True).frame, ["user_id", "rank"])

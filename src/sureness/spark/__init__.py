@@ -8,8 +8,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "allocating": ["Allocated", "allocate"],
         "als": ["als_source", "source_of"],
         "applying": ["apply"],
-        "fitting": ["fit", "histogram"],
+        "fitting": ["fit", "fit_segments", "histogram"],
         "listing": ["lists"],
-        "segments": ["fit_segments"],
     },
 )

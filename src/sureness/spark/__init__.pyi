@@ -5,9 +5,9 @@ from sureness.spark.als import als_source as als_source
 from sureness.spark.als import source_of as source_of
 from sureness.spark.applying import apply as apply
 from sureness.spark.fitting import fit as fit
+from sureness.spark.fitting import fit_segments as fit_segments
 from sureness.spark.fitting import histogram as histogram
 from sureness.spark.listing import lists as lists
-from sureness.spark.segments import fit_segments as fit_segments
 
 __all__ = [
     "Allocated",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness.calibration.fields import UNNAMED
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap, Who, check_map
@@ -70,14 +68,15 @@ def apply(
     if isinstance(fitted, ListCalibrator):
         check_columns(frame, _kinds_of_lists(fitted, score, user, history))
         return _natively(frame, fitted.query("spark", _SCORES, score, group=user, history=history), probability)
-    columns = _PairColumns.of(fitted, score, segment)
-    check_columns(frame, columns.kinds())
-    columns.refuse_other_kinds(frame)
+    fields = {name: segment if name == UNNAMED else name for name in fitted.reads()[1:]}
+    kinds: dict[str, Kind] = {theirs: "id" if ours == UNNAMED else "any" for ours, theirs in fields.items()}
+    check_columns(frame, {**kinds, score: "number"})
+    _refuse_other_ids(frame, fitted, segment)
     try:
         query = fitted.query("spark", _SCORES, score, segment=segment)
     except SettingError as error:
         _logger.info("%s; its probabilities are computed in Python", error)
-        return _in_python(frame, columns, probability)
+        return _in_python(frame, fitted, score, fields, probability)
     return _natively(frame, query, probability)
 
 
@@ -88,58 +87,17 @@ def _kinds_of_lists(fitted: ListCalibrator, score: str, user: str, history: str)
     return {**found, user: "id"}
 
 
-@dataclass(frozen=True)
-class _PairColumns:
-    """A map of pairs, and the columns that it reads."""
-
-    fitted: ProbabilityMap
-    score: str
-    segment: str | None
-    fields: tuple[str, ...]  # of a map of several fields
-
-    @classmethod
-    def of(cls, fitted: ProbabilityMap, score: str, segment: str) -> _PairColumns:
-        others = fitted.reads()[1:]
-        return cls(fitted, score, segment, ()) if others == (UNNAMED,) else cls(fitted, score, None, others)
-
-    @property
-    def names(self) -> list[str]:
-        """All columns that are read."""
-        return [self.score, *([] if self.segment is None else [self.segment]), *self.fields]
-
-    def kinds(self) -> dict[str, Kind]:
-        """What each column must hold; fields may hold anything."""
-        found: dict[str, Kind] = dict.fromkeys(self.fields, "any")
-        found[self.score] = "number"
-        return found if self.segment is None else {**found, self.segment: "id"}
-
-    def refuse_other_kinds(self, frame: DataFrame) -> None:
-        """Refuse numbers where the map knows text, and text where it knows numbers: no segment would be found."""
-        if self.segment is None or not isinstance(self.fitted, SegmentCalibrator):
-            return
-        known = self.fitted.effects_.coding.fields[0].values
-        if known is None:
-            return
-        if is_text(frame, self.segment) != (known.ids.dtype == pl.String):
-            kinds = ("text", "whole numbers") if is_text(frame, self.segment) else ("whole numbers", "text")
-            raise IdError(
-                f"column {self.segment} holds {kinds[0]}, but the map knows {kinds[1]}; cast the column to the kind of "
-                "ids that the map was fitted on"
-            )
-
-    def probabilities(self, table: pl.DataFrame) -> FloatArray:
-        """The probabilities of a table of the columns, NaN where there is no finite score."""
-        scores = table[self.score].cast(pl.Float64).to_numpy()
-        there = np.isfinite(scores)
-        found = np.full(len(scores), np.nan)
-        found[there] = self.fitted.probability_of(scores[there], self._who(table.filter(pl.Series(there))))
-        return found
-
-    def _who(self, table: pl.DataFrame) -> Who:
-        if not isinstance(self.fitted, SegmentCalibrator):
-            return self.fitted.who(table.height)
-        named = table.select(self.fields) if self.segment is None else table.select(pl.col(self.segment).alias(UNNAMED))
-        return Who(table.height, segments=self.fitted.numbers_of_file(named))
+def _refuse_other_ids(frame: DataFrame, fitted: ProbabilityMap, segment: str) -> None:
+    """Refuse numbers where the map knows text, and text where it knows numbers: no segment would be found."""
+    if not isinstance(fitted, SegmentCalibrator) or fitted.fields_ != (UNNAMED,):
+        return
+    known = fitted.effects_.coding.fields[0].values
+    if known is not None and is_text(frame, segment) != (known.ids.dtype == pl.String):
+        kinds = ("text", "whole numbers") if is_text(frame, segment) else ("whole numbers", "text")
+        raise IdError(
+            f"column {segment} holds {kinds[0]}, but the map knows {kinds[1]}; cast the column to the kind of ids that "
+            "the map was fitted on"
+        )
 
 
 def _natively(frame: DataFrame, query: str, probability: str) -> DataFrame:
@@ -148,19 +106,34 @@ def _natively(frame: DataFrame, query: str, probability: str) -> DataFrame:
     return frame.sparkSession.sql(text, **{_SCORES: frame}).toDF(*frame.columns, probability)
 
 
-def _in_python(frame: DataFrame, columns: _PairColumns, probability: str) -> DataFrame:
+def _in_python(
+    frame: DataFrame, fitted: ProbabilityMap, score: str, fields: dict[str, str], probability: str
+) -> DataFrame:
     from pyspark.sql.types import DoubleType, StructType
 
     check_executors(frame)
     schema = StructType([*frame.schema.fields]).add(probability, DoubleType())
-    return frame.mapInArrow(partial(_add_column, columns=columns, probability=probability), schema)
+    task = partial(_add_column, fitted=fitted, score=score, fields=fields, probability=probability)
+    return frame.mapInArrow(task, schema)
 
 
-def _add_column(batches: Iterator[pa.RecordBatch], columns: _PairColumns, probability: str) -> Iterator[pa.RecordBatch]:
-    """The batches of a partition with the probabilities of a map."""
+def _add_column(
+    batches: Iterator[pa.RecordBatch], fitted: ProbabilityMap, score: str, fields: dict[str, str], probability: str
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a partition with the probabilities of a map; none where there is no finite score."""
     import pyarrow as pa
 
     for batch in batches:
-        for table in tables(iter([batch.select(columns.names)])):
-            found = pa.array(columns.probabilities(table), pa.float64(), from_pandas=True)  # NaN is missing
-            yield batch.append_column(probability, found)
+        for table in tables(iter([batch.select([score, *fields.values()])])):
+            scores = table[score].cast(pl.Float64).to_numpy()
+            there, found = np.isfinite(scores), np.full(len(scores), np.nan)
+            known = table.select(pl.col(theirs).alias(ours) for ours, theirs in fields.items())
+            found[there] = fitted.probability_of(scores[there], _who(fitted, known.filter(pl.Series(there))))
+            column = pa.array(found, pa.float64(), from_pandas=True)  # NaN is missing
+            yield batch.append_column(probability, column)
+
+
+def _who(fitted: ProbabilityMap, known: pl.DataFrame) -> Who:
+    if not isinstance(fitted, SegmentCalibrator):
+        return fitted.who(known.height)
+    return Who(known.height, segments=fitted.numbers_of_file(known))

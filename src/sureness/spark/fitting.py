@@ -1,22 +1,28 @@
-"""Fit calibrators to pairs that lie in Spark, and maps for lists on the driver to a sample of whole groups."""
+"""Fit maps to pairs that lie in Spark: calibrators, maps of segments, and maps for lists to a sample of groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack, overload
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
+import polars as pl
 
 from sureness._settings import clone
 from sureness._types import Estimand, Risk
 from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet, SetSettings
+from sureness.calibration.field_effects import Coding
+from sureness.calibration.fields import UNNAMED, Field
 from sureness.calibration.list_sample import ENOUGH, MOST_TIMES
 from sureness.calibration.lists import ListCalibrator
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.errors import ColumnError, SettingError
 from sureness.numerics.histogram import ScoreHistogram
 from sureness.spark.frames import Kind, check_columns, check_frame, column, fetched, renamed
-from sureness.spark.pairs import KINDS, MOST_COLLECTED, SparkPairs, boolean_label, pair_columns
+from sureness.spark.pairs import KINDS, MOST_COLLECTED, CountedPairs, SparkPairs, boolean_label, pair_columns
 from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
@@ -25,32 +31,6 @@ if TYPE_CHECKING:
 _FIRST = -(2**63)  # hash of a missing group, so that it is met and refused
 
 
-@overload
-def histogram(
-    df: DataFrame,
-    *,
-    score: str = ...,
-    label: str = ...,
-    weight: str = ...,
-    propensity: str = ...,
-    segment: None = ...,
-    risk: Risk | None = ...,
-    estimand: Estimand | None = ...,
-    **settings: Unpack[SetSettings],
-) -> ScoreHistogram: ...
-@overload
-def histogram(
-    df: DataFrame,
-    *,
-    score: str = ...,
-    label: str = ...,
-    weight: str = ...,
-    propensity: str = ...,
-    segment: str,
-    risk: Risk | None = ...,
-    estimand: Estimand | None = ...,
-    **settings: Unpack[SetSettings],
-) -> dict[str | int, ScoreHistogram]: ...
 def histogram(
     df: DataFrame,
     *,
@@ -90,37 +70,9 @@ def histogram(
     chosen = pairs.resolve_risk(risk)
     if segment is None:
         return pairs.histogram(chosen)
-    return pairs.histograms(chosen, by="segment")  # type: ignore[return-value]
+    return pairs.histograms(chosen, by="segment")  # type: ignore[return-value]  # keys of segments
 
 
-@overload
-def fit(
-    df: DataFrame,
-    calibrator: Calibrator | str = ...,
-    *,
-    score: str = ...,
-    label: str = ...,
-    weight: str = ...,
-    propensity: str = ...,
-    user: str = ...,
-    estimand: Estimand | None = ...,
-    **settings: Unpack[SetSettings],
-) -> Calibrator: ...
-@overload
-def fit(
-    df: DataFrame,
-    calibrator: ListCalibrator,
-    *,
-    score: str = ...,
-    label: str = ...,
-    weight: str = ...,
-    propensity: str = ...,
-    user: str = ...,
-    history: str = ...,
-    traits: Sequence[str] = ...,
-    estimand: Estimand | None = ...,
-    **settings: Unpack[SetSettings],
-) -> ListCalibrator: ...
 def fit(
     df: DataFrame,
     calibrator: Calibrator | ListCalibrator | str = "platt",
@@ -238,3 +190,51 @@ def _hash(user: Column, seed: int) -> Column:
     from pyspark.sql import functions as sf
 
     return sf.when(user.isNull(), _FIRST).otherwise(sf.xxhash64(sf.lit(seed), user.cast("string")))
+
+
+def fit_segments(
+    df: DataFrame,
+    calibrator: SegmentCalibrator | None = None,
+    *,
+    segment: str = "segment",
+    score: str = "score",
+    label: str = "label",
+    weight: str = "weight",
+    propensity: str = "propensity",
+    estimand: Estimand | None = None,
+    **settings: Unpack[SetSettings],
+) -> SegmentCalibrator:
+    """Fit a map for each segment in two passes over the pairs: that of one machine, but for the bins of scores.
+
+    Parameters
+    ----------
+    df : DataFrame
+    calibrator : SegmentCalibrator, optional
+        Its settings; it stays as it is.
+    segment : str
+        The column of the segments: text or whole numbers, never missing.
+    score, label, weight, propensity : str
+        Columns; weight and propensity are taken where they are there.
+    estimand : {"interaction", "preference"}, optional
+    **settings
+        What else is known about the pairs, as for `fit`.
+    """
+    fitted = SegmentCalibrator() if calibrator is None else clone(calibrator)
+    if not isinstance(fitted, SegmentCalibrator):
+        raise SettingError(f"fit_segments takes a SegmentCalibrator, got {calibrator!r}; for one map use fit")
+    columns = Columns(score=score, label=label, weight=weight, propensity=propensity, segment=segment)
+    pairs = SparkPairs.of(df, columns, estimand=estimand, **settings)
+    risk = pairs.resolve_risk(None if fitted.base is None else fitted.base.risk)
+    found = pairs.histograms(risk, by="segment")
+    values = pl.Series(sorted(found))
+    known = Field.learned(UNNAMED, values, None, numeric=False)
+    histograms = [found[value] for value in values]
+    total = reduce(add, histograms)
+    points = [each.points() for each in histograms]
+    codes = np.repeat(known.codes(values), [len(each.weight) for each in points])
+    scores, mass, target = (
+        np.concatenate([getattr(each, name) for each in points]) for name in ("scores", "weight", "target")
+    )
+    noise = total.points().target_noise / float(target.sum())
+    data = CountedPairs.of(pairs, total)
+    return fitted.fit_codes(data, Coding((known,)), [codes], scores, target / mass, mass, noise)
