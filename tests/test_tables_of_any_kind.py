@@ -148,7 +148,6 @@ DOORS: dict[str, Door] = {
     "score_pairs(table)": Door(part("test"), lambda table, _: sources.score_pairs(logs().source, table)),
     "Background(items)": Door(ITEM_TITLES, lambda table, _: _background(items=table)),
     "Background(user_degree)": Door(USERS, lambda table, _: _background(user_degree=table)),
-    "Background(candidates)": Door(TOP, lambda table, _: _background(candidates=table)),
     "gather_list_sizes(items)": Door(TITLES, lambda table, _: _list_cases(table), few=True),
     "prepare_confidence_by_degree(candidates)": Door(
         CHANCES.with_columns(score="probability"),
@@ -189,7 +188,6 @@ DOORS: dict[str, Door] = {
     "report(table)": Door(PAIRS, _reported),
     "ReportOptions(items)": Door(ITEM_TITLES, lambda table, run: _reported(PAIRS, run, items=table)),
     "ReportOptions(seen)": Door(CLICKS, lambda table, run: _reported(PAIRS, run, seen=table)),
-    "ReportOptions(candidates)": Door(TOP, lambda table, run: _reported(PAIRS, run, candidates=table)),
     "EvaluateOptions(test)": Door(part("test"), lambda table, run: _evaluated(run, test=table)),
     "EvaluateOptions(seen)": Door(part("train"), lambda table, run: _evaluated(run, seen=(table,))),
     "CalibrationOptions(held_out)": Door(part("validation"), lambda table, run: _listed(run, held_out=table)),
@@ -277,7 +275,7 @@ def pages(monkeypatch):
     """Pages take long to draw; here it only matters what they are made of."""
 
     def write_report(_path, pairs, _fitted, *, background, **_):
-        tables = [background.items, background.user_degree, background.candidates]
+        tables = [background.items, background.user_degree]
         return (
             pairs.scores.tolist(),
             pairs.labels.tolist(),

@@ -117,7 +117,7 @@ def test_from_the_simulator_to_a_page(tmp_path):
     found = json.loads(
         succeed(
             "report", "world/test.csv", "platt.json", "naive.json", "--items", "world/items.csv", "--seen",
-            "world/train.csv", "--candidates", "world/candidates.csv", "--group-column", "domain", "--figures",
+            "world/train.csv", "--group-column", "domain", "--figures",
             "figures",
             "-o", "page.html", "--json", cwd=tmp_path,
         )

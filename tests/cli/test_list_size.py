@@ -644,31 +644,6 @@ def test_bad_runs(runs, tmp_path):
     assert not (tmp_path / "o.csv").exists()
 
 
-def test_the_report_takes_the_lists_of_a_run(runs, tmp_path):
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=500)
-    labels = (rng.random(500) < 1 / (1 + np.exp(-scores))).astype(int)
-    pl.DataFrame({"score": scores, "label": labels}).write_parquet(tmp_path / "pairs.parquet")
-    succeed("fit", "pairs.parquet", "-o", "map.json", cwd=tmp_path)
-    succeed(
-        "report",
-        "pairs.parquet",
-        "map.json",
-        "--lists",
-        runs / "run.sureness",
-        "--utility",
-        "tp",
-        "-o",
-        "p.html",
-        cwd=tmp_path,
-    )
-    page = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert page.index('<section id="metrics">') < page.index('<section id="list-policies">')
-    assert "Mean TP over the same" in page
-    done = run("report", "pairs.parquet", "map.json", "--utility", "tp", "-o", "q.html", cwd=tmp_path)
-    refused(done, SettingError, "utility")
-
-
 def test_lists_of_a_german_spreadsheet_open_in_it(tmp_path):
     text = "user_id;item_id;probability\n=1+1;1;0,75\n=1+1;2;0,5\n7;1;0,25\n"
     (tmp_path / "p.csv").write_text(text, encoding="utf-8-sig")

@@ -20,7 +20,6 @@ class Material:
     calibrators: dict[str, Calibrator]
     degree: pl.DataFrame
     groups: np.ndarray
-    candidates: pl.DataFrame
 
 
 @pytest.fixture(scope="session")
@@ -35,18 +34,10 @@ def material() -> Material:
     )
     calibrators = {name: make_calibrator(name).fit(data) for name in ("platt", "isotonic", "sigmoid")}
     calibrators["platt (naive)"] = make_calibrator("platt", risk="naive").fit(data)
-    top = np.argsort(-scores, axis=1)[:, :12]
     return Material(
         world=world,
         pairs=ScoredPairs.of(scores[users, items], world.test_labels[kept], users=users, items=items),
         calibrators=calibrators,
         degree=pl.DataFrame({"user_id": np.arange(world.n_users), "degree": np.diff(world.train.indptr)}),
         groups=np.array(world.domains)[world.item_domain[items]],
-        candidates=pl.DataFrame(
-            {
-                "user_id": np.repeat(np.arange(world.n_users), 12),
-                "item_id": top.ravel(),
-                "score": np.take_along_axis(scores, top, axis=1).ravel(),
-            }
-        ),
     )

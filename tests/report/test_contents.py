@@ -18,7 +18,7 @@ from sureness.metrics import (
 )
 from sureness.numerics.grouping import ranks_within
 from sureness.report import Additions, Background, gather_contents
-from sureness.report.cases import choose_cases, top_candidates
+from sureness.report.cases import choose_cases, top_pairs
 from sureness.report.formatting import spoken_percent
 from sureness.report.methods import best_of_columns
 
@@ -32,7 +32,6 @@ def contents(material):
             items=material.world.items_table(),
             user_degree=material.degree,
             groups=material.groups,
-            candidates=material.candidates,
         ),
         additions=Additions(notes=["a note"]),
         n_resamples=50,
@@ -131,7 +130,7 @@ def test_groups_are_complete_and_ordered_by_size(contents, material):
 
 
 def test_cases_are_the_extreme_users_and_no_user_comes_twice(contents, material):
-    top = top_candidates(material.pairs, material.calibrators["platt"], candidates=material.candidates)
+    top = top_pairs(material.pairs, material.calibrators["platt"].probability(material.pairs.scores))
     head = top.filter(pl.col("rank") <= 5).group_by("user_id").agg(pl.col("probability").mean())
     assert [case.kind for case in contents.cases] == ["Sure", "Mixed", "Least sure", "Least sure"]
     assert int(contents.cases[0].user) == head.sort("probability")["user_id"][-1]
@@ -211,16 +210,15 @@ def test_progress_counts_the_methods(material):
 
 
 def text_ids(material):
-    return material.candidates.with_columns(pl.col("user_id").cast(pl.String))
+    return material.degree.with_columns(pl.col("user_id").cast(pl.String))
 
 
 @pytest.mark.parametrize(
     ("error", "word", "background"),
     [
         (DataError, "groups", lambda _: Background(groups=["a"])),
-        (ColumnError, "score", lambda material: Background(candidates=material.candidates.drop("score"))),
         (ColumnError, "title", lambda _: Background(items=pl.DataFrame({"item_id": [1]}))),
-        (IdError, "user_id", lambda material: Background(candidates=text_ids(material))),
+        (IdError, "user_id", lambda material: Background(user_degree=text_ids(material))),
     ],
 )
 def test_unusable_background_is_refused(material, error, word, background):

@@ -17,7 +17,7 @@ from sureness.metrics import expected_calibration_error
 from sureness.metrics.utility import at_sizes
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import kept_promise
-from sureness.report import Additions, gather_list_sizes, write_list_size_report, write_report
+from sureness.report import Additions, gather_list_sizes, write_list_size_report
 from sureness.report.cases import choose_users
 from sureness.report.list_sizes import list_headline, list_tiles, page_name
 from tests.report.test_page import Structure, page_alone
@@ -262,21 +262,6 @@ def test_a_page_without_labels_says_so(recommender, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert Structure(page).sections == ["list-sizes", "list-groups", "list-cases", "notes"]
     assert "no labels of a later period" in page
-
-
-def test_list_sizes_stand_beside_calibration(found, material, tmp_path):
-    summary = write_report(
-        tmp_path / "page.html",
-        material.pairs,
-        {"platt": material.calibrators["platt"]},
-        additions=Additions(list_sizes=found),
-        figures_dir=tmp_path / "figures",
-        n_resamples=2,
-    )
-    structure = Structure((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert structure.open == []
-    assert structure.sections[-7:] == ["cases", *SECTIONS, "notes"]
-    assert {path.name for path in summary.figures} >= {"reliability.png", "list_sizes.svg", "list_case_4.png"}
 
 
 def test_what_is_given_is_escaped(recommender, split, world, tmp_path):

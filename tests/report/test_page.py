@@ -87,7 +87,6 @@ def full_report(material, path, *, background=None, additions=None, **settings):
         "items": material.world.items_table(),
         "user_degree": material.degree,
         "groups": material.groups,
-        "candidates": material.candidates,
     }
     added = {"notes": ["uniformly exposed"]}
     return write_report(

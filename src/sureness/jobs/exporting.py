@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 

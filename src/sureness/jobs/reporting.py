@@ -14,14 +14,11 @@ from sureness._progress import Progress, silent
 from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import pairs_of_table
-from sureness.errors import ColumnError, SettingError
+from sureness.errors import ColumnError
 from sureness.jobs.inputs import read_columns, with_own_scores
-from sureness.jobs.listing import ListOptions, open_listing
-from sureness.jobs.options import Usually
 from sureness.jobs.outputs import check_outputs
 from sureness.numerics.checks import check_whole
 from sureness.report.contents import Additions, Background
-from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.report.tables import fields_of
 from sureness.saving.files import shown_name
@@ -40,9 +37,6 @@ class ReportOptions:
     figures: Annotated[Path | None, "Folder for the figures as PNG and SVG."] = None
     items: Annotated[Table | None, "Table with item_id and title."] = None
     seen: Annotated[Table | None, "Log of what was seen before, to count each user's interactions."] = None
-    candidates: Annotated[Table | None, "Table with user_id, item_id, score for top lists."] = None
-    lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
-    utility: Annotated[str | None, "What a list is worth, for the page of a run.", Usually("f1")] = None
     group_column: Annotated[tuple[str, ...], "Column that splits the pairs into groups; may repeat."] = ()
     title: Annotated[str | None, "Title of the page."] = None
     outcome: Annotated[str | None, "What a label of 1 is called, such as bought; by default liked or chosen."] = None
@@ -74,10 +68,8 @@ def report(
     """
     require_report()
     options, columns, target = options or ReportOptions(), columns or Columns(), Path(output)
-    if options.utility is not None and options.lists is None:
-        raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
-    others = (options.items, options.seen, options.candidates, options.lists)
-    check_outputs([(target, "page"), (options.figures, "figures")], [table, *calibrators, *others])
+    read = [table, *calibrators, options.items, options.seen]
+    check_outputs([(target, "page"), (options.figures, "figures")], read)
     fitted = _load_all([Path(path) for path in calibrators])
     segmented = [] if columns.segment is None else ["segment"]
     grouping = ["segment" if segmented and name == columns.segment else name for name in options.group_column]
@@ -97,12 +89,8 @@ def report(
             groups=_groups(rows, grouping),
             segments=rows["segment"].to_numpy() if segmented else None,
             fields=rows.select(fields) if fields else None,
-            candidates=_optional(options.candidates, judged, ["user_id", "item_id", "score", *segmented, *fields]),
         ),
-        additions=Additions(
-            title=options.title, outcome=options.outcome, notes=notes,
-            list_sizes=_list_sizes(options, titles, progress),
-        ),
+        additions=Additions(title=options.title, outcome=options.outcome, notes=notes),
         figures_dir=options.figures, progress=progress,
     )  # fmt: skip
 
@@ -153,12 +141,3 @@ def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str
 
 def _optional(table: Table | None, columns: Columns, needed: list[str]) -> pl.DataFrame | None:
     return None if table is None else read_columns(table, columns, needed)
-
-
-def _list_sizes(options: ReportOptions, titles: pl.DataFrame | None, progress: Progress) -> ListSizes | None:
-    if options.lists is None:
-        return None
-    listing = open_listing(options.lists, ListOptions(utility=options.utility), progress=progress)
-    compared = listing.compared()
-    test = None if listing.run is None or compared is None else listing.run.test
-    return gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)

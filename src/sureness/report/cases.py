@@ -11,17 +11,16 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.calibration.lists import ListCalibrator
-from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.lists.lists import Lists
 from sureness.metrics.ranking import best_items
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.report.figures.lists import draw_list_cut
 from sureness.report.methods import TOP_N
-from sureness.report.tables import given_table, probability_with, with_ids_of
+from sureness.report.tables import given_table, with_ids_of
 from sureness.sources.base import id_maps
 from sureness.tables.frames import Frame
+from sureness.tables.id_values import id_series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,37 +41,19 @@ class UserCase:
     kind: str
     reason: str  # why this user is shown
     user: str
-    items: list[
-        dict[str, Any]
-    ]  # rank, name, domain, probability, label; of top items score, of lists shown and skipped
+    items: list[dict[str, Any]]  # rank, name, domain, probability, label; and score, or shown and skipped
     size: int = 0  # of the list
     draw: Callable[[], Axes] | None = None  # the list with its cut
 
 
-def top_candidates(
-    pairs: ScoredPairs,
-    main: ProbabilityMap,
-    *,
-    candidates: Frame | None = None,
-    known: pl.DataFrame | None = None,
-) -> pl.DataFrame | None:
-    """Each user's top items with probability and, if known, label; None if users or items are unknown."""
-    columns = ["user_id", "item_id", "score"]
-    if candidates is None:
-        if pairs.users is None or pairs.items is None:
-            return None
-        own = _table(pairs).drop("label")
-        candidates = own if known is None else own.with_columns(known)
-    columns += [] if known is None else known.columns
-    scored = given_table(candidates, columns, "the candidates")
+def top_pairs(pairs: ScoredPairs, probability: FloatArray) -> pl.DataFrame | None:
+    """The judged pairs with the highest scores of each user; None if users or items are unknown."""
+    if pairs.users is None or pairs.items is None:
+        return None
+    ids = [id_series(pl.Series(name, each)) for name, each in (("user_id", pairs.users), ("item_id", pairs.items))]
+    table = pl.DataFrame(ids).with_columns(score=pairs.scores, label=pairs.labels, probability=probability)
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
-    top = scored.select(columns).with_columns(rank=rank)
-    if not isinstance(main, ListCalibrator):  # which compares all of a user's candidates
-        top = top.filter(pl.col("rank") <= TOP_N)
-    others = None if known is None else top.select(known.columns)
-    probability = probability_with(main, top["score"].to_numpy(), top["user_id"].to_numpy(), others)
-    top = top.with_columns(probability=pl.Series(probability)).filter(pl.col("rank") <= TOP_N)
-    return _with_labels(top, pairs).sort("user_id", "rank")
+    return table.with_columns(rank=rank).filter(pl.col("rank") <= TOP_N).sort("user_id", "rank")
 
 
 def choose_cases(top: pl.DataFrame, items: Frame | None = None) -> tuple[UserCase, ...]:
@@ -109,18 +90,6 @@ def _without(users: pl.DataFrame, user: object, best: float) -> pl.DataFrame:
     return others if different.is_empty() else different
 
 
-def _table(pairs: ScoredPairs) -> pl.DataFrame:
-    return pl.DataFrame({"user_id": pairs.users, "item_id": pairs.items, "score": pairs.scores, "label": pairs.labels})
-
-
-def _with_labels(top: pl.DataFrame, pairs: ScoredPairs) -> pl.DataFrame:
-    if pairs.users is None or pairs.items is None:
-        return top.with_columns(label=pl.lit(None, dtype=pl.Boolean))
-    known = _table(pairs).select("user_id", "item_id", "label").unique(["user_id", "item_id"], keep="first")
-    keys = ["user_id", "item_id"]
-    return top.join(with_ids_of(known, top, keys, "the judged pairs"), on=keys, how="left")
-
-
 def with_names(head: pl.DataFrame, items: Frame | None) -> pl.DataFrame:
     """The table with the domain and the name of each item: its title, or its id if it has none."""
     own = pl.col("item_id").cast(pl.String)
@@ -149,11 +118,6 @@ def with_titles(lists: pl.DataFrame, items: Frame) -> pl.DataFrame:
     return lists.join(known, on="item_id", how="left", maintain_order="left").select(
         *lists.columns[:place], "title", *lists.columns[place:]
     )
-
-
-def labels_known(cases: tuple[UserCase, ...]) -> bool:
-    """Whether any shown item has a label."""
-    return bool(np.any([item["label"] is not None for case in cases for item in case.items]))
 
 
 SURE = ("Sure", "the user with the highest expected utility")

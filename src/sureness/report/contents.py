@@ -22,13 +22,12 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
-from sureness.report.cases import UserCase, choose_cases, top_candidates
+from sureness.report.cases import UserCase, choose_cases, top_pairs
 from sureness.report.figures.lists import ByDegree, draw_confidence_by_degree, prepare_confidence_by_degree
 from sureness.report.figures.reliability import ProbabilityBands, draw_bands, draw_reliability, prepare_bands
 from sureness.report.figures.scores import draw_fitted_curves, draw_metric_comparison, draw_score_distributions
 from sureness.report.figures.style import Plan, error_text
 from sureness.report.formatting import Finding, Headline, Tile
-from sureness.report.list_sizes import ListSizes, list_plans
 from sureness.report.methods import (
     OUTCOMES,
     TOP_N,
@@ -67,8 +66,6 @@ class Background:
         The fields of every pair; needed by maps of several fields, and by maps for lists that read the history or
         traits. Without `groups`, a main map of several fields is judged on each value of each field, and
         on each two of them together.
-    candidates : table of any kind with user_id, item_id, score and, with segments or fields, these
-        Where the users' top items are taken from; by default the judged pairs.
     """
 
     items: Frame | None = None
@@ -76,7 +73,6 @@ class Background:
     groups: ArrayLike | FieldTable | None = None
     segments: ArrayLike | None = None
     fields: FieldTable | None = None
-    candidates: Frame | None = None
 
     __repr__ = fields_repr
 
@@ -95,8 +91,6 @@ class Additions:
         By default the result of calibration or of the list sizes.
     findings : sequence of Finding
         The page in short, at its top.
-    list_sizes : ListSizes
-        What `gather_list_sizes` found: adds how long lists should be.
     notes : sequence of str
         Sentences for the end of the page, for example how the pairs were drawn.
     """
@@ -105,7 +99,6 @@ class Additions:
     outcome: str | None = None
     headline: Headline | None = None
     findings: Sequence[Finding] = ()
-    list_sizes: ListSizes | None = None
     notes: Sequence[str] = ()
 
     __repr__ = fields_repr
@@ -135,7 +128,6 @@ class Contents:
     degree: ByDegree | None
     groups: Sequence[Mapping[str, Any]]
     cases: tuple[UserCase, ...]
-    list_sizes: ListSizes | None
 
     __repr__ = fields_repr
 
@@ -191,7 +183,7 @@ def gather_contents(
     promise = judge_promise(pairs, probabilities)
     diagrams = _diagrams(pairs, {one: probabilities[one] for one in shown})
     bands = {one: _bands(pairs, probabilities[one]) for one in ([name] if diagrams else shown)}
-    top = top_candidates(pairs, main, candidates=background.candidates, known=columns[name])
+    top = top_pairs(pairs, probabilities[name])
     degrees = background.user_degree
     groups = _groups(background, main, columns[name], len(pairs))
     return Contents(
@@ -210,7 +202,6 @@ def gather_contents(
             row for each in groups for row in judge_groups(pairs, probabilities[name], each, n_resamples=n_resamples)
         ],
         cases=() if top is None else choose_cases(top, background.items),
-        list_sizes=additions.list_sizes,
     )
 
 
@@ -250,7 +241,7 @@ def _groups(
 
 
 def page_plans(page: Contents) -> Iterator[Plan]:
-    """The figures about calibration and, if the page has them, about list sizes."""
+    """The figures of the page."""
     pairs, outcome, main = page.pairs, page.outcome, page.main.name
     if len(page.methods) > 1:
         families = {method.name: method.family for method in page.methods}
@@ -271,8 +262,6 @@ def page_plans(page: Contents) -> Iterator[Plan]:
     if page.degree is not None:
         label = "Mean probability of the top items against the degree of the user"
         yield Plan("degree", "degree", label, partial(draw_confidence_by_degree, page.degree))
-    if page.list_sizes is not None:
-        yield from list_plans(page.list_sizes)
 
 
 def _small_diagrams(page: Contents) -> Iterator[Plan]:

@@ -16,7 +16,7 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import missing_extra
 from sureness.report import formatting
-from sureness.report.cases import CARD_ITEMS, labels_known
+from sureness.report.cases import CARD_ITEMS
 from sureness.report.contents import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, gather_contents, page_plans
 from sureness.report.figures.style import FONTS, Plan, draw_figures, require_matplotlib
 from sureness.report.list_sizes import ListSizes, list_headline, list_plans, list_tiles
@@ -78,9 +78,9 @@ def write_report(
         pairs with users, maps per segment need `segments` in the background. A map for lists compares the pairs of a
         user, so the pairs must hold all candidates, or the best ones.
     background : Background
-        What is known about users and items: titles, degrees, groups, candidates.
+        What is known about users and items: titles, degrees, groups.
     additions : Additions
-        Title, findings, notes and list sizes.
+        Title, findings and notes.
     figures_dir : path, optional
         Also write every figure as PNG and SVG into this folder.
     n_resamples : int
@@ -109,10 +109,8 @@ def write_report(
         "page": contents,
         "headline": additions.headline or contents.headline,
         "tiles": contents.tiles,
-        "lists": contents.list_sizes,
         "best": best_of_columns(contents.methods),
         "plain_names": PLAIN_NAMES,
-        "labels_known": labels_known(contents.cases),
         "n_top": TOP_N,
         "n_card": CARD_ITEMS,
         "most_groups": MOST_GROUPS,
@@ -131,7 +129,7 @@ def write_list_size_report(
     figures_dir: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> ReportSummary:
-    """Write one HTML page about list sizes alone; `write_report` can add them to a page about calibration.
+    """Write one HTML page about list sizes.
 
     Parameters
     ----------
