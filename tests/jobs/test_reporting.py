@@ -35,7 +35,7 @@ def test_a_map_per_segment_is_judged_with_the_segment_column(folder):
         ReportOptions(group_column=("shop",)), columns=Columns(segment="shop"),
     )  # fmt: skip
     assert found.plain()["main"] == "shops"
-    assert found.summary.ece["shops"] < 0.05
+    assert found.ece["shops"] < 0.05
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "score, segment" in page  # what it reads
     groups = page[page.index('id="groups"') :]
