@@ -99,7 +99,7 @@ def _reported(table: Any, run: Path, **options: Any) -> Any:
     """What is written on the page; see the fixture `pages`."""
     PLATT.save(run.with_name("platt.json"))
     page, chosen = run.with_name("page.html"), jobs.ReportOptions(**options)
-    return jobs.report(table, [run.with_name("platt.json")], page, chosen).summary
+    return jobs.report(table, [run.with_name("platt.json")], page, chosen)
 
 
 def _background(**tables: Any) -> Any:

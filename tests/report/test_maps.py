@@ -1,7 +1,6 @@
 """A report takes any map: for lists, for all pairs, per segment and per user."""
 
 import numpy as np
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
@@ -99,9 +98,3 @@ def test_a_map_that_lacks_users_or_segments_is_refused(maps, pairs):
     anonymous = sn.data.ScoredPairs.of(pairs.scores, pairs.labels)
     with pytest.raises(SettingError, match="users"):
         gather_contents(anonymous, {"user": maps["user"]}, n_resamples=2)
-
-
-def test_candidates_need_their_segment(maps, pairs, segments):
-    candidates = pl.DataFrame({"user_id": pairs.users, "item_id": pairs.items, "score": pairs.scores})
-    with pytest.raises(ColumnError, match="segment"):
-        gather_contents(pairs, maps, background=Background(segments=segments, candidates=candidates), n_resamples=2)
