@@ -17,12 +17,15 @@ from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
 from sureness.metrics.gaps import (
+    OBSERVED,
     PREDICTED,
     WEIGHT,
     debiased_gaps,
+    entropy_bounds,
     largest_gap,
     largest_gap_bounds,
     mean_bounds,
+    ratio_bounds,
     total_gap_bounds,
     weighted_gaps,
 )
@@ -136,6 +139,14 @@ def _squared_losses(judged: Judged, _: int) -> Cells:
     return _one_cell((judged.probabilities - targets) ** 2 + targets * (1.0 - targets))
 
 
+def _entropies(judged: Judged, _: int) -> Cells:
+    return _log_losses(judged, 1)._replace(observed=judged.labels)
+
+
+def _totals(judged: Judged, _: int) -> Cells:
+    return Cells(np.zeros(len(judged.labels), dtype=np.int64), 1, judged.probabilities, judged.labels)
+
+
 def _one_cell(losses: FloatArray) -> Cells:
     return Cells(np.zeros(len(losses), dtype=np.int64), 1, losses, np.zeros(len(losses)))
 
@@ -154,6 +165,18 @@ def _mean(sums: FloatArray) -> FloatArray:
     return np.asarray(sums[..., 0, PREDICTED] / sums[..., 0, WEIGHT])
 
 
+def _over_entropy(sums: FloatArray) -> FloatArray:
+    """The mean loss over that of the base rate; NaN where all labels are equal."""
+    rate = sums[..., 0, OBSERVED] / sums[..., 0, WEIGHT]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(_mean(sums) / -(rate * np.log(rate) + (1 - rate) * np.log1p(-rate)))
+
+
+def _ratio(sums: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[..., 0, PREDICTED] / sums[..., 0, OBSERVED])
+
+
 METRICS: dict[str, Metric] = {
     "ece": Metric("expected calibration error", _equal_width, weighted_gaps, total_gap_bounds),
     "mce": Metric("maximum calibration error", _equal_width, largest_gap, largest_gap_bounds),
@@ -161,6 +184,8 @@ METRICS: dict[str, Metric] = {
     "debiased_ece": Metric("debiased calibration error", _equal_width, debiased_gaps, total_gap_bounds),
     "nll": Metric("negative log-likelihood", _log_losses, _mean, mean_bounds),
     "brier": Metric("Brier score", _squared_losses, _mean, mean_bounds),
+    "normalised_entropy": Metric("normalised entropy", _entropies, _over_entropy, entropy_bounds),
+    "calibration_ratio": Metric("predicted over observed", _totals, _ratio, ratio_bounds),
 }
 """All metrics by the name that `interval`, `by_group` and the command line use."""
 

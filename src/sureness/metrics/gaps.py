@@ -76,6 +76,48 @@ def mean_bounds(sums: FloatArray, level: float, *_: object) -> tuple[float, floa
     return max(0.0, float(mean) - reach), float(mean) + reach
 
 
+def ratio_bounds(sums: FloatArray, level: float, *_: object) -> tuple[float, float]:
+    """Bounds of predicted over observed: the ratios that the sums of clusters do not contradict (Fieller)."""
+    predicted, observed = sums[:, 0, PREDICTED], sums[:, 0, OBSERVED]
+    return _ratio_bounds(predicted, observed, _reach(sums[:, 0, WEIGHT], level))
+
+
+def entropy_bounds(sums: FloatArray, level: float, *_: object) -> tuple[float, float]:
+    """Bounds of the mean loss over that of the base rate, by linearisation."""
+    weight, loss, observed = (sums[:, 0, column] for column in (WEIGHT, PREDICTED, OBSERVED))
+    total = weight.sum()
+    rate, mean = observed.sum() / total, loss.sum() / total
+    if not 0 < rate < 1:
+        return 0.0, float("inf")
+    entropy = -(rate * np.log(rate) + (1 - rate) * np.log1p(-rate))
+    slope = np.log1p(-rate) - np.log(rate)  # of the entropy
+    influence = (loss - weight * mean) / entropy - mean / entropy**2 * slope * (observed - weight * rate)
+    n_clusters = max(len(sums), 2)
+    error = np.sqrt((influence**2).sum() * n_clusters / (n_clusters - 1)) / total
+    reach = _reach(weight, level) * float(error)
+    return max(0.0, mean / entropy - reach), float(mean / entropy + reach)
+
+
+def _reach(weight: FloatArray, level: float) -> float:
+    return float(_student(1 - (1 - level) / 2, _freedom(weight)))
+
+
+def _ratio_bounds(above: FloatArray, below: FloatArray, reach: float) -> tuple[float, float]:
+    """Ratios r for which the sum of ``above - r * below`` over clusters may be 0."""
+    n = max(len(above), 2)
+    a, b = above.sum(), below.sum()
+    centred_a, centred_b = above - a / n, below - b / n
+    scale = reach**2 * n / (n - 1)
+    aa, ab, bb = (
+        scale * float(x @ y) for x, y in ((centred_a, centred_a), (centred_a, centred_b), (centred_b, centred_b))
+    )
+    square, linear, constant = b * b - bb, a * b - ab, a * a - aa
+    if square <= 0:
+        return 0.0, float("inf")  # so few positives that there may be none
+    root = np.sqrt(max(linear**2 - square * constant, 0.0))
+    return max(0.0, float((linear - root) / square)), float((linear + root) / square)
+
+
 def total_gap_bounds(sums: FloatArray, level: float, n_draws: int, rng: np.random.Generator) -> tuple[float, float]:
     """Bounds of the mean absolute gap of a population, ``sum_b |E[w (y - p); bin b]| / E[w]``.
 

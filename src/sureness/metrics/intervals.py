@@ -69,7 +69,8 @@ def interval(
     Parameters
     ----------
     metric : str
-        "ece", "mce", "adaptive_ece", "debiased_ece", "nll" or "brier"; with "@10" over each user's top 10 only.
+        "ece", "mce", "adaptive_ece", "debiased_ece", "nll", "brier", "normalised_entropy" (nll over that of the base
+        rate) or "calibration_ratio" (predicted over observed); with "@10" over each user's top 10 only.
     labels : array-like of shape (n_pairs,)
     probabilities : array-like of shape (n_pairs,)
     users : array-like of shape (n_pairs,), optional
