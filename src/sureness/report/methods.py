@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,7 +89,8 @@ def judge_methods(
         p = probabilities[name]
         ece = interval("ece", pairs.labels, p, users=users, sample_weight=pairs.weight, n_resamples=n_resamples)
         values = _values(pairs, p, top)
-        methods.append(Method(name, ece, values, _kind(calibrator), written(calibrator), _facts(calibrator)))
+        facts = (*_facts(calibrator), *_words_of_the_field(pairs, p, users, n_resamples))
+        methods.append(Method(name, ece, values, _kind(calibrator), written(calibrator), facts))
     progress("metrics", len(calibrators), len(calibrators))
     return tuple(methods)
 
@@ -137,6 +138,18 @@ def _largest_gap(pairs: ScoredPairs, p: FloatArray) -> float:
     n_pairs = np.bincount(np.minimum((15 * p).astype(np.int64), 14), minlength=15)
     gaps = np.abs(curve.observed - curve.confidence)[n_pairs >= FEWEST_PAIRS]
     return float(gaps.max()) if len(gaps) else float("nan")
+
+
+def _words_of_the_field(
+    pairs: ScoredPairs, p: FloatArray, users: IntArray | None, n_resamples: int
+) -> Iterator[tuple[str, str]]:
+    """What people who sell clicks ask for; weighted by value where the weight of a pair is one."""
+    for name, metric in (
+        ("predicted over observed", "calibration_ratio"),
+        ("normalised entropy", "normalised_entropy"),
+    ):
+        found = interval(metric, pairs.labels, p, users=users, sample_weight=pairs.weight, n_resamples=n_resamples)
+        yield name, str(found)
 
 
 def _kind(calibrator: ProbabilityMap) -> str:
