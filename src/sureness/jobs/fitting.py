@@ -201,7 +201,7 @@ def fit(
     --------
     >>> import tempfile; table = Path(tempfile.mkdtemp()) / "pairs.csv"
     >>> _ = table.write_text("score,label\n" + "0.1,0\n0.4,1\n0.5,0\n0.9,1\n" * 20)
-    >>> fit(table, FitOptions(method="platt")).n_pairs
+    >>> fit(table, FitOptions(method="platt", scores_are="scores")).n_pairs
     80
     """
     place, target = place_of(data), None if output is None else Path(output)
