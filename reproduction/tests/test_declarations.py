@@ -177,6 +177,29 @@ def test_all_methods_of_the_axes_have_the_same_budget():
         assert (schedules[0]["fitted_rate"], schedules[0]["end_rate"]) == (rate, 0.0)
 
 
+@pytest.mark.parametrize("name", ["distillation-size-time", "list-size-space-time"])
+def test_sizes_and_times_are_those_of_models_after_one_epoch(name):
+    (study,) = find_studies([name])
+    for _, cell in study.points(Asked("full", seeds=1)):
+        trained = next(iter(in_order([cell])))
+        (some,) = trained.parameters.get("settings") or [trained.parameters.get("start")]
+        assert some["epochs"] == 1
+
+
+def test_what_studies_share_is_trained_once():
+    """The control without labels and the recommended setting of BD are the same cells in every study of a start."""
+    asked, shared = Asked("full", seeds=1, data=("citeulike-bd",), model=("bpr",)), {}
+    for name in ("distillation", "distillation-axes", "sampling-schemes", "model-sizes"):
+        for point, cell in find_studies([name])[0].points(asked):
+            usual = {"start": "strong", "rate": 0.2, "sizes": "50 and 5"}
+            if any(point.get(key, value) != value for key, value in usual.items()):
+                continue
+            if point["methods"][0] in ("continued", "bd", "bd, printed sign"):
+                needs = {need.text for need in in_order([cell]) if need.work.endswith(":distilled")}
+                shared.setdefault(point["methods"][0][:2], []).append(needs)
+    assert len(set.intersection(*shared["co"])) == len(set.intersection(*shared["bd"])) == 1
+
+
 @pytest.mark.skipif("SURENESS_DATA" not in os.environ, reason="needs the CiteULike split of the public code")
 def test_the_second_random_item_is_like_the_test():
     """Items of the validation part that came with the data are rarer than those of the test."""

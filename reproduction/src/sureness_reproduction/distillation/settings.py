@@ -14,6 +14,7 @@ Settings = dict[str, Any]
 
 DECLARED = read("distillation")["settings"]
 SIZES: dict[str, int] = DECLARED["sizes"]
+WITHOUT_LABELS = ("alone", "continued")  # so nothing is drawn either
 
 
 def rows_of(table: Settings | Sequence[Settings]) -> list[Settings]:
@@ -74,9 +75,9 @@ def chosen(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
 
 def recommended(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     """The dissertation's setting of BD, with what further axes change; nothing is chosen."""
-    found, usual = chosen(scale, point), tried_for("bd")[0]
-    if point["methods"] != ["bd"]:
-        usual = {name: usual[name] for name in ("items", "temperature")}
+    found, usual, (method,) = chosen(scale, point), tried_for("bd")[0], point["methods"]
+    if method != "bd":
+        usual = {} if method in WITHOUT_LABELS else {name: usual[name] for name in ("items", "temperature")}
     changed = {name: value for name, value in point.items() if "__" in name or name == "refresh_every"}
     return found and found | {"tried": [usual | changed]}
 
@@ -84,19 +85,25 @@ def recommended(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
 def axes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     """The dissertation's setting of BD by the rate of the joint phase, the sign of the labels and the start."""
     rows, (row,), rate = DECLARED["axes"], point["methods"], point["rate"]
-    found = chosen(scale, {**point, "methods": [row if row in ("alone", "continued") else "bd"]})
+    found = chosen(scale, {**point, "methods": [row if row in WITHOUT_LABELS else "bd"]})
     if found is None or (point["start"] == "none" and (rate != 1 or row == "alone")):
         return None  # without a start there is neither a model alone nor a share of its rate
     tried = [{**tried_for("bd")[0], **rows[row]}] if row in rows else [{}]
     return found | {"schedule": {**found["schedule"], "fitted_rate": rate}, "tried": tried}
 
 
+def one_epoch(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
+    """The usual settings with one epoch: neither the size of a model nor the time of its lists depends on more."""
+    found = chosen(scale, point)
+    return found and found | {"bases": {role: [{**first, "epochs": 1}] for role, (first, *_) in found["bases"].items()}}
+
+
 def of_sizes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     """Two models of other sizes; fixed partners for the usual sizes only, models alone beside the usual teacher."""
     found, method = recommended(scale, point), point["methods"][0]
     pair = dict(zip(SIZES, map(int, point["sizes"].split(" and ")), strict=True))
-    usual = {"alone": pair["teacher"] == SIZES["teacher"], "bd": True}.get(method, pair == SIZES)
-    if found is None or not usual:
+    usual = pair["teacher"] == SIZES["teacher"] if method in WITHOUT_LABELS else pair == SIZES
+    if found is None or not (usual or method == "bd"):
         return None
     tuned_as = {role: "student" if size == SIZES["student"] else "teacher" for role, size in pair.items()}
     told = (scale, point["start"], point["model"])

@@ -49,6 +49,12 @@ def with_recipe(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None
     return {"recipe": recipe_of(point["data"], point["model"], scale)}
 
 
+def one_epoch(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
+    """The usual recipe with one epoch, where what is measured does not depend on more."""
+    recipe = recipe_of(point["data"], point["model"], scale)
+    return {"recipe": {**recipe, "trials": 1, "start": {**recipe["start"], "epochs": 1}}}
+
+
 def preparation(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
     """How the data of a point are prepared."""
     return {"options": {"protocol": "ratio", **split_options(point["data"], "ratio")}}
