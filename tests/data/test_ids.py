@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -237,6 +238,19 @@ def test_large_numbers_of_another_type_are_not_rounded():
 def test_each_row_has_an_id_of_its_own(ids, what):
     with pytest.raises(IdError, match=what):
         sn.IdMap(pl.Series(ids))
+
+
+def test_a_pivot_of_pandas_keeps_its_ids():
+    """Row numbers would be taken for ids of other users without a word."""
+    pivot = pd.DataFrame([[5.0, 2.0], [np.nan, 3.0]], index=[7, 1], columns=["song", "film"])
+    log = sn.Interactions.from_matrix(pivot)
+    assert log.table().rows() == [(7, "song"), (7, "film"), (1, "film")]
+    source = sn.MatrixSource(pivot.fillna(0.0))
+    assert source.score_block(source.users.rows([1])).tolist() == [[0.0, 3.0]]
+    assert source.items.ids.to_list() == ["song", "film"]
+    assert sn.MatrixSource(pivot, users=sn.IdMap(["zoe", "ann"])).users.ids.to_list() == ["zoe", "ann"]
+    with pytest.raises(IdError, match="7 more than once"):
+        sn.MatrixSource(pivot.set_axis([7, 7]))
 
 
 def test_the_advice_for_ids_of_a_source_keeps_their_order():

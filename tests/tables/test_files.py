@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 
 import polars as pl
 import pytest
@@ -77,6 +78,13 @@ def test_folders_that_are_no_table_are_refused(tmp_path, files, word):
 def test_a_name_that_stands_for_nothing_is_refused(parts, name):
     with pytest.raises(FileError, match="no such file"):
         table_files(parts / name)
+
+
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.csv.gz", "pipe.parquet"])
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FileError, match="pipe"):
+        scan_table(tmp_path / name)
 
 
 def test_text_is_told_from_parquet(parts):

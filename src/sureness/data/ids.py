@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Protocol, Self, TypeAlias, cast, overload
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, cast, overload
 
 import numpy as np
 import polars as pl
@@ -202,6 +202,21 @@ def as_id_map(ids: Ids | None) -> IdMap | None:
     [1]
     """
     return ids if ids is None or isinstance(ids, IdMap) else IdMap(ids)
+
+
+def ids_of_frame(matrix: Any) -> tuple[IdMap | None, IdMap | None]:
+    """The ids of rows and columns that a pandas table with an index, such as a pivot, has of its own.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> users, items = ids_of_frame(pd.DataFrame([[5.0, 1.0]], index=["zoe"], columns=[7, 3]))
+    >>> users.ids.to_list(), items.ids.to_list(), ids_of_frame([[5.0, 1.0]])
+    (['zoe'], [7, 3], (None, None))
+    """
+    if not (hasattr(matrix, "columns") and type(matrix).__module__.startswith("pandas.")):
+        return None, None
+    return IdMap(matrix.index), IdMap(matrix.columns)
 
 
 # --- sorted ids of each kind ----------------------------------------------------------------------------------------

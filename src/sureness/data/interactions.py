@@ -17,7 +17,7 @@ from sureness._types import AnyArray, BoolArray, IntArray
 from sureness._wording import agreeing, counted
 from sureness.data.cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs, refuse_mixed_zones
 from sureness.data.events import Events, Older
-from sureness.data.ids import IdMap, Ids, as_id_map
+from sureness.data.ids import IdMap, Ids, as_id_map, ids_of_frame
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
 from sureness.saving.packed import JSON, Packed, Parts, Savable, check_text, kind_of
@@ -147,6 +147,8 @@ class Interactions(Savable):
     def from_matrix(cls, matrix: csr_matrix | ArrayLike, users: Ids | None = None, items: Ids | None = None) -> Self:
         """From a matrix, with a pair for every entry that is neither zero nor missing (NaN).
 
+        Ids that are not given are those of the index and the columns of a pandas table, or the numbers of rows.
+
         Examples
         --------
         >>> ratings = [[5.0, np.nan], [0.0, 3.0]]
@@ -156,6 +158,7 @@ class Interactions(Savable):
         """
         from scipy.sparse import csr_matrix, issparse  # slow to import, and not needed to apply a map
 
+        own_users, own_items = ids_of_frame(matrix)
         if not issparse(matrix):
             matrix = number_array(matrix, "the matrix")
             if matrix.ndim != 2:
@@ -169,7 +172,7 @@ class Interactions(Savable):
         n_missing = int(np.count_nonzero(missing))
         are = agreeing(n_missing, "is missing (NaN) and was", "are missing (NaN) and were")
         note = f"{n_missing:,} of {counted(n_entries, 'entry', 'entries')} {are} left out"
-        users, items = as_id_map(users), as_id_map(items)
+        users, items = as_id_map(users) or own_users, as_id_map(items) or own_items
         users, items = users or IdMap.counting(rows.shape[0]), items or IdMap.counting(rows.shape[1])
         if rows.shape != (len(users), len(items)):
             raise IdError(

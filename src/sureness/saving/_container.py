@@ -25,7 +25,7 @@ import numpy as np
 from sureness._types import AnyArray
 from sureness._wording import counted
 from sureness.errors import DamagedError, DataError, FileError, KindError, SettingError, VersionError
-from sureness.saving.files import replacing, why_unnameable, write_all
+from sureness.saving.files import replacing, why_unopenable, write_all
 
 Verify = Literal["all", "header"]
 
@@ -112,11 +112,9 @@ def described(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def opened(place: Path) -> BinaryIO:
-    """A file that is open for reading; a pipe, whose opening would wait for a writer, is refused."""
-    if problem := why_unnameable(place):
+    """A file that is open for reading."""
+    if problem := why_unopenable(place):
         raise FileError(f"cannot read {place}: {problem}")
-    if place.exists() and not place.is_file() and not place.is_dir():
-        raise FileError(f"cannot read {place}: it is a device or a pipe; give the name of a file")
     return place.open("rb")
 
 

@@ -17,6 +17,7 @@ from sureness.errors import FileError, OutputError
 
 _ENDING = ".partial"
 _LONG = 120  # bytes of a name; the names of files next to a longer one are made from a digest of it
+_SPECIAL = "it is a device or a pipe; give the name of a file"
 _MOST_LINKS = 40  # symbolic links that are followed, as in Linux
 
 
@@ -71,7 +72,7 @@ def writable_file(path: str | PathLike[str]) -> Path:
         if place.is_dir():
             raise OutputError(f"cannot write {path}: it is a folder; give the name of a file")
         if place.exists() and not place.is_file():  # which the temporary file would replace
-            raise OutputError(f"cannot write {path}: it is a device or a pipe; give the name of a file")
+            raise OutputError(f"cannot write {path}: {_SPECIAL}")
     except FileError:
         raise
     except OSError as error:
@@ -95,6 +96,21 @@ def why_unnameable(path: str | PathLike[str]) -> str | None:
         encoding = sys.getfilesystemencoding()
         return f"the names of files are {encoding} here; set PYTHONUTF8=1 or LC_ALL=C.UTF-8, or give another name"
     return None
+
+
+def why_unopenable(path: str | PathLike[str]) -> str | None:
+    """Why nothing can be read from a name, if so; opening a pipe would wait for somebody who writes into it.
+
+    Examples
+    --------
+    >>> why_unopenable("table.csv") is None, why_unopenable("/dev/null")
+    (True, 'it is a device or a pipe; give the name of a file')
+    """
+    if problem := why_unnameable(path):
+        return problem
+    place = Path(path)
+    special = place.exists() and not place.is_file() and not place.is_dir()
+    return _SPECIAL if special else None
 
 
 def shown_name(path: str | PathLike[str]) -> str:

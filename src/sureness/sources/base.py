@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness._wording import counted
-from sureness.data.ids import IdMap
+from sureness.data.ids import IdMap, ids_of_frame
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import check_rows, number_array
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
@@ -144,7 +144,7 @@ class SavableSource(Savable):
 
 @dataclass(frozen=True, eq=False)
 class MatrixSource(SavableSource):
-    """Scores in a dense matrix of shape (n_users, n_items).
+    """Scores in a dense matrix of shape (n_users, n_items); a pandas table brings the ids of its index and columns.
 
     Examples
     --------
@@ -163,6 +163,9 @@ class MatrixSource(SavableSource):
     __repr__ = fields_repr
 
     def __post_init__(self) -> None:
+        for side, ids in zip(("users", "items"), ids_of_frame(self.matrix), strict=True):
+            if getattr(self, side) is None:
+                object.__setattr__(self, side, ids)
         self._check_numbers()
         if np.ndim(self.matrix) != 2:
             raise DataError(f"scores must be a matrix with one row per user, got shape {np.shape(self.matrix)}")

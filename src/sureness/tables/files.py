@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from sureness.errors import FileError, warn
-from sureness.saving.files import why_unnameable
+from sureness.saving.files import why_unopenable
 from sureness.tables.columns import Columns, Decimal, TextFormat
 from sureness.tables.frames import Files, HeldTable, Place
 from sureness.tables.text.dialect import USUAL, is_compressed, polars_name
@@ -48,7 +48,7 @@ def table_files(path: str | PathLike[str]) -> list[TableFile]:
         _check_alike(every, path)
         return every
     given = Path(path)
-    if problem := why_unnameable(given):
+    if problem := why_unopenable(given):
         raise FileError(f"cannot read {given}: {problem}")
     if given.is_dir():
         root, places = given, _in_folder(given)
