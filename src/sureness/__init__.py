@@ -18,6 +18,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "_progress": ["PrintedProgress", "Progress", "silent"],
         "_registry": ["register"],
         "saving": ["load"],
+        "activity": ["ActivityModel"],
         "calibration": [
             "CalibrationSet",
             "GammaCalibrator",

@@ -15,6 +15,7 @@ from sureness._progress import PrintedProgress as PrintedProgress
 from sureness._progress import Progress as Progress
 from sureness._progress import silent as silent
 from sureness._registry import register as register
+from sureness.activity import ActivityModel as ActivityModel
 from sureness.calibration import CalibrationSet as CalibrationSet
 from sureness.calibration import GammaCalibrator as GammaCalibrator
 from sureness.calibration import GaussianCalibrator as GaussianCalibrator
@@ -58,6 +59,7 @@ from sureness.tables import Columns as Columns
 __version__: str
 
 __all__ = [
+    "ActivityModel",
     "BPR",
     "BidirectionalDistillation",
     "CalibrationSet",

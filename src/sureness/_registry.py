@@ -119,6 +119,7 @@ _TABLE: dict[Family, dict[str, object]] = {
         "interactions": "sureness.data.interactions:Interactions",
         "segments": "sureness.calibration.maps:Segments",
         "fields": "sureness.calibration.fields:Fields",
+        "activity": "sureness.activity:ActivityModel",
         "run": "sureness.recommender.run:Run",
         "distilled": "sureness.recommender.run:DistilledRuns",
         "recommender": "sureness.recommender.confident:ConfidentRecommender",

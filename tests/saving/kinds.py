@@ -86,6 +86,11 @@ def recommender() -> sn.ConfidentRecommender:
     return sn.ConfidentRecommender(small.source, policy=policy).fit(small.train, small.validation)
 
 
+def activity() -> sn.ActivityModel:
+    users, days = np.arange(200) % 20, np.arange(200)
+    return sn.ActivityModel(window=30).fit(sn.Interactions.of(users, days % 7, times=days % 97))
+
+
 KINDS: dict[str, Callable[[], Savable]] = {
     **{f"calibrator/{name}": partial(calibrator, name) for name in names("calibrator")},
     "map/top-n": top_n,
@@ -99,11 +104,12 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "saved/interactions": lambda: world().train,
     "saved/segments": lambda: sn.calibration.Segments(np.array(["films", "songs", "films"])),
     "saved/fields": lambda: Fields({"market": ["dé", None], "age": [0.5, None]}, {"new": [True, False, True]}),
+    "saved/activity": activity,
     "saved/run": run,
     "saved/distilled": lambda: DistilledRuns(run(), run()),
     "saved/recommender": recommender,
 }
-_AS_JSON = ("map/top-n", "map/segment", "map/lists")
+_AS_JSON = ("map/top-n", "map/segment", "map/lists", "saved/activity")
 FILES = [kind for kind in KINDS if not kind.startswith("calibrator/") and kind not in _AS_JSON]
 """The kinds that are saved in the binary form."""
 

@@ -18,6 +18,8 @@ from sureness.metrics.cells import chosen as chosen
 from sureness.metrics.cells import judge as judge
 from sureness.metrics.cells import named_metric as named_metric
 from sureness.metrics.cells import top_mask as top_mask
+from sureness.metrics.field_errors import field_calibration_error as field_calibration_error
+from sureness.metrics.field_errors import field_relative_error as field_relative_error
 from sureness.metrics.intervals import Interval as Interval
 from sureness.metrics.intervals import by_group as by_group
 from sureness.metrics.intervals import interval as interval
@@ -84,6 +86,8 @@ __all__ = [
     "evaluate_ranking",
     "evaluate_within",
     "expected_calibration_error",
+    "field_calibration_error",
+    "field_relative_error",
     "interval",
     "interval_of_cells",
     "judge",

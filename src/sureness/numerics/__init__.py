@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "histogram": ["ScoreHistogram", "WeightedScores", "require_both_classes"],
         "intensity": ["once_gone", "over_periods", "over_shares"],
         "logistic": ["GaussianPrior", "fit_logistic", "logit", "sigmoid"],
+        "poisson": ["fit_poisson"],
         "poisson_binomial": ["Gains", "expected_gains", "log_odds_shifts", "poisson_binomial_pmf", "power_sums"],
         "ranking": ["NOTHING", "draw_absent", "draw_by_ranks", "exact_ranks", "members", "ranks_of", "top_k"],
         "ratios": ["holm"],

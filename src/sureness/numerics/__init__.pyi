@@ -27,6 +27,7 @@ from sureness.numerics.logistic import GaussianPrior as GaussianPrior
 from sureness.numerics.logistic import fit_logistic as fit_logistic
 from sureness.numerics.logistic import logit as logit
 from sureness.numerics.logistic import sigmoid as sigmoid
+from sureness.numerics.poisson import fit_poisson as fit_poisson
 from sureness.numerics.poisson_binomial import Gains as Gains
 from sureness.numerics.poisson_binomial import expected_gains as expected_gains
 from sureness.numerics.poisson_binomial import log_odds_shifts as log_odds_shifts
@@ -67,6 +68,7 @@ __all__ = [
     "exact_ranks",
     "expected_gains",
     "fit_logistic",
+    "fit_poisson",
     "fit_small_logistics",
     "fold_of_groups",
     "group_codes",

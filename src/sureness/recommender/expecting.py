@@ -13,13 +13,13 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import SettingError, warn
 from sureness.lists.expectation import MOST_RELEVANT, scale_odds, shift_log_odds
+from sureness.numerics.poisson import fit_poisson
 from sureness.numerics.ramps import Curve, knots_between, ramps
 from sureness.saving.packed import JSON
 
 Target = Literal["carried", "fitted"]
 _CHOICES = "'carried', 'fitted' or numbers above 0"
 _RAMPS = 4
-_STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +49,7 @@ class Below:
         knots = knots_between(amount, np.repeat(amount, n_below) if n_below.any() else amount, _RAMPS)
         columns = np.stack([np.ones(len(amount)), *ramps(np.clip(amount, knots[0], knots[-1]), knots)], axis=1)
         penalty = np.maximum(columns.var(axis=0), 1e-9)
-        theta = np.zeros(columns.shape[1])
-        theta[0] = np.log(max(float(n_below.mean()), 1e-6))
-        for _ in range(_STEPS):
-            mean = np.exp(np.clip(columns @ theta, -30.0, 30.0))
-            gradient = columns.T @ (mean - n_below) + penalty * theta * (np.arange(len(theta)) > 0)
-            step = -np.linalg.solve((columns * mean[:, None]).T @ columns + np.diag(penalty), gradient)
-            theta = theta + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-9))
-            if np.abs(step).max() < 1e-10:
-                break
+        theta = fit_poisson(columns, n_below, penalty)
         return cls(float(theta[0]), Curve(knots, theta[1:]))
 
     def expected(self, history: FloatArray | IntArray) -> FloatArray:

@@ -1,0 +1,316 @@
+"""Who will be there in the next window of a log, and how many items to expect of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from sureness._settings import Configurable
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._wording import counted
+from sureness.data.interactions import Interactions, check_log, union
+from sureness.data.time_splitting import PastWindow
+from sureness.data.times import Clock, Length
+from sureness.errors import ColumnError, DataError, SettingError
+from sureness.numerics.logistic import GaussianPrior, fit_logistic, logit, sigmoid
+from sureness.numerics.poisson import fit_poisson
+from sureness.numerics.ramps import knots_between, ramps
+from sureness.saving.packed import Packed, Parts, Savable, kind_of, reals
+
+_MOST_WINDOWS = 8  # with weights that halve, those before count for less than one in a hundred
+_MOST_ROWS = 50_000  # users times windows that a fit looks at
+_RAMPS = 4
+_SLOTS = 30  # of a window: what a user does within one of them is one occasion
+_SOON = 0.02  # windows that are added to a time before its logarithm is taken
+_FAR = 30.0
+
+
+class Activity(NamedTuple):
+    """What to expect of each user in a window that begins now; arrays of shape (n_users,)."""
+
+    chance: FloatArray  # of at least one item
+    new: FloatArray  # expected number of distinct items that the user has not taken before, if there
+    repeated: FloatArray  # and of items that the user has
+    recency: FloatArray  # windows since the last event; infinite where there is none
+    frequency: IntArray  # events so far
+
+    @property
+    def expected_new(self) -> FloatArray:
+        """Expected number of new items, whether or not the user is there."""
+        return self.chance * self.new
+
+    @property
+    def expected_repeated(self) -> FloatArray:
+        """Expected number of repeated items, whether or not the user is there."""
+        return self.chance * self.repeated
+
+
+class ActivityModel(Configurable, Savable):
+    """The chance that a user is there in the next window of a log, and the number of items to expect then.
+
+    A user is there who takes at least one item, new, repeated or unknown; or, with a log of visits, who visits. The
+    model learns on past windows, each from what was known when it began: how recently, how often, on how many
+    occasions and for how long a user has come. Newer windows count for more.
+
+    Parameters
+    ----------
+    window : text, number or timedelta
+        How long a window is: 30d, 2w, 12h, or calendar months such as 1mo; a number in the unit of the log's times; or
+        a share of the log, below 1.
+    half_life : float
+        After how many windows back the weight of a window is halved.
+
+    Examples
+    --------
+    >>> days = np.datetime64("2024-01-01") + np.arange(120)
+    >>> weekly, once = np.arange(0, 120, 7), np.arange(0, 120, 10)
+    >>> users = ["ann"] * len(weekly) + [f"guest {day}" for day in once]
+    >>> log = Interactions.of(users, np.arange(len(users)), times=days[np.r_[weekly, once]])
+    >>> now = ActivityModel(window="30d").fit(log).predict(log)
+    >>> bool(now.chance[0] > 0.7), bool(now.chance[1:].max() < 0.3)
+    (True, True)
+    """
+
+    saved_as = "json"
+
+    def __init__(self, *, window: Length = "30d", half_life: float = 1.0) -> None:
+        self.window = window
+        self.half_life = half_life
+
+    def fit(self, log: Interactions, *, visits: Interactions | None = None) -> Self:
+        """Learn on the last windows of a log.
+
+        Parameters
+        ----------
+        log : Interactions
+            With times.
+        visits : Interactions, optional
+            Who came, and when, whether or not something was taken; the items of this log do not matter.
+        """
+        history = _History.of(log, visits)
+        clock = Clock.of(history.times)
+        back = clock.steps_back(self.window, clock.end)
+        n = 0
+        while n < _MOST_WINDOWS and back(n + 1) >= clock.first + (back(n) - back(n + 1)) / 2:
+            n += 1
+        if not n:
+            raise DataError(
+                f"an activity model needs a log of at least one and a half windows, got windows of {self.window} in a "
+                f"log from {clock.shown(clock.first)} to {clock.shown(clock.last)}; take shorter ones"
+            )
+        return self._learn([(history, back(k), back(k - 1)) for k in range(n, 0, -1)])
+
+    def fit_windows(self, windows: Sequence[PastWindow], *, visits: Interactions | None = None) -> Self:
+        """Learn on past windows, the oldest first; see `sureness.data.past_windows`."""
+        spans = []
+        for before, during in windows:
+            if during.period is None:
+                raise DataError("a past window needs its period, got one without; take windows of past_windows")
+            spans.append((_History.of(union([before, during]), visits), *during.period))
+        if not spans:
+            raise DataError("an activity model needs at least one past window, got none; give some of past_windows")
+        return self._learn(spans)
+
+    def _learn(self, spans: Sequence[tuple[_History, float, float]]) -> Self:
+        if not self.half_life > 0:
+            raise SettingError(f"half_life must be a number of windows above 0, got {self.half_life}")
+        self.length_ = float(np.mean([end - start for _, start, end in spans]))
+        self.n_windows_ = len(spans)
+        found = [history.window(start, end, self.length_) for history, start, end in spans]
+        traits, there, new, repeated = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        if not there.any():
+            raise DataError(
+                f"an activity model needs users who return, got none in {counted(len(spans), 'window')} of "
+                f"{self.window}; take longer windows"
+            )
+        weight = np.concatenate([
+            np.full(len(window[0]), 0.5 ** (age / self.half_life)) for age, window in enumerate(reversed(found))
+        ][::-1])  # fmt: skip
+        chosen, weight = _sampled(weight)
+        traits, there, new, repeated = traits[chosen], there[chosen], new[chosen], repeated[chosen]
+        self.knots_ = [knots_between(trait, trait[there] if there.any() else trait, _RAMPS) for trait in traits.T]
+        columns = self._columns(traits)
+        self.chance_ = _fit_chance(columns, there, weight)
+        here = columns[there], weight[there]
+        self.new_, self.repeated_ = (_fit_number(here[0], number[there], here[1]) for number in (new, repeated))
+        recent = traits[:, _AGE] <= np.log(1 + _SOON)
+        recent = recent if recent.any() else np.ones(len(recent), dtype=bool)
+        first_here = (recent & there) if (recent & there).any() else there
+        self.newcomer_ = (
+            float(np.average(there[recent], weights=weight[recent])),
+            float(np.average(new[first_here], weights=weight[first_here])),
+        )
+        return self
+
+    def predict(self, log: Interactions, *, visits: Interactions | None = None) -> Activity:
+        """What to expect in the window that begins at the end of a log."""
+        history = _History.of(log, visits)
+        return self._predicted(history, Clock.of(history.times).end)
+
+    def predict_at(self, before: Interactions, start: float, *, visits: Interactions | None = None) -> Activity:
+        """What to expect in the window that begins at a time, from what came before it."""
+        return self._predicted(_History.of(before, visits), start)
+
+    def _predicted(self, history: _History, start: float) -> Activity:
+        if not hasattr(self, "chance_"):
+            raise DataError("this activity model has not been fitted; call fit first")
+        known = history.known(start, self.length_)
+        columns, rows = self._columns(known.traits), known.users
+        chance, new = (np.full(history.n_users, value) for value in self.newcomer_)
+        repeated, recency = np.zeros(history.n_users), np.full(history.n_users, np.inf)
+        chance[rows], recency[rows] = sigmoid(columns @ self.chance_), known.recency
+        new[rows], repeated[rows] = (np.exp(np.clip(columns @ fit, -_FAR, _FAR)) for fit in (self.new_, self.repeated_))
+        return Activity(chance, new, repeated, recency, known.frequency)
+
+    def _columns(self, traits: FloatArray) -> FloatArray:
+        """Ramps of each trait within the range that was seen, and products of two traits."""
+        inside = [np.clip(trait, knots[0], knots[-1]) for trait, knots in zip(traits.T, self.knots_, strict=True)]
+        columns: list[FloatArray] = [np.ones(len(traits))]
+        for trait, knots in zip(inside, self.knots_, strict=True):
+            columns += ramps(trait, knots)
+        centred = [trait - knots.mean() for trait, knots in zip(inside, self.knots_, strict=True)]
+        columns += [one * other for place, one in enumerate(centred) for other in centred[:place]]
+        return np.stack(columns, axis=1)
+
+    def learned_facts(self) -> dict[str, str]:
+        """What was learned, as short texts."""
+        if not hasattr(self, "chance_"):
+            return {}
+        return {"windows": str(self.n_windows_), "newcomers there": f"{self.newcomer_[0]:.1%}"}
+
+    def pack(self) -> Packed:
+        """What it is made of."""
+        state: dict[str, Any] = {}
+        if hasattr(self, "chance_"):
+            state = {
+                "length": self.length_, "windows": self.n_windows_, "newcomer": list(self.newcomer_),
+                "knots": [knots.tolist() for knots in self.knots_], "chance": self.chance_.tolist(),
+                "new": self.new_.tolist(), "repeated": self.repeated_.tolist(),
+            }  # fmt: skip
+        return Packed(kind=kind_of("saved", type(self)), settings=self.get_params(deep=False), state=state)
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        """Put it together."""
+        model, state = cls(**packed.settings), packed.state
+        if state:
+            model.length_, (chance, new) = float(state["length"]), reals(state["newcomer"], n=2)
+            model.n_windows_, model.newcomer_ = int(state["windows"]), (float(chance), float(new))
+            model.knots_ = [reals(knots, rising=True) for knots in state["knots"]]
+            if len(model.knots_) != _N_TRAITS:
+                raise ValueError(f"expected knots of {_N_TRAITS} traits, got {len(model.knots_)}")
+            width = model._columns(np.zeros((1, _N_TRAITS))).shape[1]
+            model.chance_, model.new_, model.repeated_ = (
+                reals(state[name], n=width) for name in ("chance", "new", "repeated")
+            )
+        return model
+
+
+_AGE, _N_TRAITS = 6, 7
+
+
+class _Known(NamedTuple):
+    """What is known at a time of the users who came before it."""
+
+    users: IntArray  # (n_known,) their rows
+    traits: FloatArray  # (n_known, _N_TRAITS)
+    recency: FloatArray  # (n_known,) windows since the last event
+    frequency: IntArray  # (n_users,) events, also of users who did not come
+
+
+class _History(NamedTuple):
+    """The events of a log in the order of their times."""
+
+    n_users: int
+    users: IntArray  # (n,) of whoever was there
+    times: AnyArray  # (n,)
+    takers: IntArray  # (m,) of whoever took something; the same as users if there is no log of visits
+    taken: AnyArray  # (m,) when
+    previous: IntArray  # (m,) position of the last time that the same pair was taken, -1 if it was not
+
+    @classmethod
+    def of(cls, log: Interactions, visits: Interactions | None) -> Self:
+        users, times, items = _events_of(log, "log")
+        keys = users * log.n_items + items
+        order = np.argsort(keys, kind="stable")
+        same = keys[order[1:]] == keys[order[:-1]]
+        previous = np.full(len(keys), -1)
+        previous[order[1:][same]] = order[:-1][same]
+        if visits is None:
+            return cls(log.n_users, users, times, users, times, previous)
+        came, when, _ = _events_of(visits, "visits")
+        came = log.users.rows(visits.users.ids)[came]
+        return cls(log.n_users, came[came >= 0], when[came >= 0], users, times, previous)
+
+    def known(self, start: float, length: float) -> _Known:
+        """The users with an event before a time, and their traits then."""
+        n, m = (int(np.searchsorted(times, start)) for times in (self.times, self.taken))
+        users, back = self.users[:n], (start - self.times[:n]) / length
+        counts = self._counted(users)
+        known = np.flatnonzero(counts)
+        first, last = np.zeros(self.n_users), np.zeros(self.n_users)
+        first[users[::-1]], last[users] = back[::-1], back
+        occasion = self._occasions(length)[:n]
+        numbers = [counts, self._counted(users[occasion])]
+        numbers += [self._counted(users[occasion & (back > low) & (back <= low + 1)]) for low in (0, 1)]
+        numbers += [self._counted(self.takers[:m][self.previous[:m] < 0])]
+        traits = [np.log(last + _SOON), *map(np.log1p, numbers), np.log(first + _SOON)]
+        return _Known(known, np.stack([trait[known] for trait in traits], axis=1), last[known], counts)
+
+    def window(self, start: float, end: float, length: float) -> tuple[FloatArray, BoolArray, IntArray, IntArray]:
+        """Traits of the users known at its start, who of them was there, and how many items they took."""
+        known = self.known(start, length)
+        low, high = np.searchsorted(self.times, [start, end])
+        there = self._counted(self.users[low:high])[known.users] > 0
+        low, high = np.searchsorted(self.taken, [start, end])
+        takers, previous = self.takers[low:high], self.previous[low:high]
+        new, repeated = takers[previous < 0], takers[(previous >= 0) & (previous < low)]
+        return known.traits, there, self._counted(new)[known.users], self._counted(repeated)[known.users]
+
+    def _counted(self, users: IntArray) -> IntArray:
+        return np.bincount(users, minlength=self.n_users)
+
+    def _occasions(self, length: float) -> BoolArray:
+        """Which events are the first of their user in a slot of time."""
+        slots = np.floor((self.times - self.times[0]) * (_SLOTS / length)).astype(np.int64)
+        keys = self.users * (slots[-1] + 1) + slots
+        first = np.zeros(len(keys), dtype=bool)
+        first[np.unique(keys, return_index=True)[1]] = True
+        return first
+
+
+def _events_of(log: Interactions, name: str) -> tuple[IntArray, AnyArray, IntArray]:
+    """Users, times and items in the order of times; rows without a time come with the first."""
+    events = check_log(log).events
+    if events is None:
+        raise ColumnError(f"an activity model needs a {name} with times, got one without; read a time column")
+    times = events.times
+    if times.dtype.kind == "f" and len(times):
+        times = np.where(np.isnan(times), np.nanmin(times), times)
+    return events.user_rows, times, events.item_rows
+
+
+def _sampled(weight: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Rows drawn evenly in proportion to their weights where there are many, and the weights that they have then."""
+    if len(weight) <= _MOST_ROWS:
+        return np.arange(len(weight)), weight
+    reached = np.cumsum(weight)
+    places = np.searchsorted(reached, (np.arange(_MOST_ROWS) + 0.5) * (reached[-1] / _MOST_ROWS))
+    chosen, times = np.unique(places, return_counts=True)
+    return chosen, times * (reached[-1] / _MOST_ROWS)
+
+
+def _fit_chance(columns: FloatArray, there: BoolArray, weight: FloatArray) -> FloatArray:
+    mean = np.zeros(columns.shape[1])
+    mean[0] = logit(np.clip(np.average(there, weights=weight, keepdims=True), 1e-6, 1 - 1e-6))[0]
+    precision = np.r_[1e-6, np.maximum(columns[:, 1:].var(axis=0), 1e-9)]
+    return fit_logistic(
+        columns, weight, columns.T @ (weight * there), bounded=np.zeros(len(mean), dtype=bool),
+        prior=GaussianPrior(mean, np.diag(precision)),
+    ).theta  # fmt: skip
+
+
+def _fit_number(columns: FloatArray, number: IntArray, weight: FloatArray) -> FloatArray:
+    return fit_poisson(columns, number, np.maximum(columns.var(axis=0), 1e-9), weight)
