@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 wanted=()
-for pair in chromium:chromium wrk:wrk h2load:nghttp2-client promtool:prometheus nginx:nginx-light npm:npm; do
+for pair in chromium:chromium wrk:wrk h2load:nghttp2-client promtool:prometheus nginx:nginx-light npm:npm curl:curl; do
   command -v "${pair%%:*}" > /dev/null || [[ -x /usr/sbin/${pair%%:*} ]] || wanted+=("${pair##*:}")
 done
 if ((${#wanted[@]})); then

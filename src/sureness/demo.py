@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._types import BoolArray
 from sureness._wording import counted
+from sureness.calibration.fields import Fields
 from sureness.data.datasets import whereabouts
 from sureness.data.interactions import Interactions
 from sureness.data.preparing import prepare
@@ -34,6 +36,7 @@ from sureness.report.formatting import Finding, Headline, chance, count, ratio, 
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.methods import MOST_BROKEN
 from sureness.report.page import require_report, write_list_size_report
+from sureness.saving.files import replacing
 from sureness.saving.objects import save
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource
@@ -59,13 +62,15 @@ class DemoResult:
     about: str  # a sentence on the data and the recommender
     findings: tuple[Finding, ...]
     page: Path
+    explorer: str  # the command that shows it in a browser
     details: Mapping[str, JSON]
 
     __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object: the page, the findings, and all details."""
-        return {"report": str(self.page), "findings": [asdict(finding) for finding in self.findings], **self.details}
+        findings = [asdict(finding) for finding in self.findings]
+        return {"report": str(self.page), "explorer": self.explorer, "findings": findings, **self.details}
 
 
 def run_demo(
@@ -86,7 +91,7 @@ def run_demo(
     Parameters
     ----------
     output : path
-        Folder for the page (report.html), its figures, the recommender and the lists.
+        Folder for the page (report.html), its figures, the recommender, the lists, and what the explorer shows of them.
     data : str, optional
         Name of a data set that was fetched before, or the path of a log (.parquet, .csv, .tsv); by default the log of
         a simulated world.
@@ -99,8 +104,14 @@ def run_demo(
     """
     require_report("the demo")
     page, figures, table = output / "report.html", output / "figures", output / "lists.parquet"
-    saved = output / "recommender.sureness"
-    check_outputs([(page, "page"), (figures, "figures"), (table, "table"), (saved, "file")], [data])
+    saved, promised, known = output / "recommender.sureness", output / "promise.json", output / "items.parquet"
+    check_outputs(
+        [
+            (page, "page"), (figures, "figures"), (table, "table"), (saved, "file"), (promised, "json"),
+            (known, "table"),
+        ],
+        [data],
+    )  # fmt: skip
     steps = [part_of(progress, step, _N_STEPS, name) for step, name in enumerate(("train", "fit", "compare", "page"))]
     title, split, titles = _simulated(users, items) if data is None else _logged(data, columns)
     source, model = trained(split.train, recommender, steps[0])
@@ -125,8 +136,17 @@ def run_demo(
     summary = write_list_size_report(page, sizes, additions=additions, figures_dir=figures, progress=steps[3])
     save(fitted, saved)
     write_table(fitted.recommend(), table)
+    words = ["sureness serve", str(saved)]
+    if titles is not None:
+        write_table(titles, known)
+        words.append(f"--items {known}")
+    if sizes.promise is not None:
+        by_group = fitted.promise(split.test, by=Fields.of(source, seen=split.train)).to_dicts()
+        with replacing(promised) as temporary:
+            temporary.write_text(json.dumps({**sizes.promise.plain(), "by_group": by_group}), encoding="utf-8")
+        words.append(f"--backtest {promised}")
     details: dict[str, JSON] = {"headline": summary.headline, "list_sizes": compared.table.to_dicts()}
-    return DemoResult(about=about, findings=findings, page=page, details=details)
+    return DemoResult(about=about, findings=findings, page=page, explorer=" ".join(words), details=details)
 
 
 _SPLIT = (

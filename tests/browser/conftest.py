@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,26 @@ import sureness as sn
 from tests.service.running import Server
 
 AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+BACKTEST = {
+    "windows": [
+        {
+            "name": f"2026-{month:02}", "there": 900,
+            "if the user is there": {"promised": 100.0, "realised": 110, "low": 0.9, "high": 1.3},
+            "in the next period": {"promised": 100.0, "realised": 60, "low": 0.4, "high": 0.8},
+        }
+        for month in range(1, 10)
+    ],
+    "by_rank": [
+        {"ranks": "all", "promised": 200.0, "realised": 150, "ratio": 0.75, "low": 0.65, "high": 0.85},
+        {"ranks": "1", "promised": 90.0, "realised": 45, "ratio": 0.5, "low": 0.4, "high": 0.6},
+        {"ranks": "2-3", "promised": 110.0, "realised": 105, "ratio": 0.95, "low": 0.8, "high": 1.1},
+        {"ranks": "4-5", "promised": 0.0, "realised": 0, "ratio": None, "low": None, "high": None},
+    ],
+    "by_group": [
+        {"field": "gender", "group": name, "promised": 100.0, "realised": 99, "ratio": 0.99, "low": 0.9, "high": 1.1}
+        for name in ("<b>f</b>", "m", "a name that is much longer than what fits next to an interval")
+    ],
+}  # fmt: skip
 SIZES = {"phone": (390, 844), "desktop": (1_200, 900)}
 
 
@@ -25,13 +46,15 @@ def world(tmp_path_factory):
     titles = [f"Title <b>&\"' {item}" for item in range(200)]
     table = pl.DataFrame({"item_id": range(200), "title": titles, "domain": [names[item % 4] for item in range(200)]})
     table.write_parquet(folder / "items.parquet")
+    (folder / "promise.json").write_text(json.dumps(BACKTEST))
     return recommender, folder
 
 
 @pytest.fixture(scope="session")
 def server(world):
     _, folder = world
-    with Server((folder / "recommender.sureness", "--items", folder / "items.parquet")) as running:
+    words = ("--items", folder / "items.parquet", "--backtest", folder / "promise.json", "--max-seconds", "120")
+    with Server((folder / "recommender.sureness", *words)) as running:  # whose machine may be busy
         yield running
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-VIEWS = {"users": "", "user": "/3", "playground": "", "budget": "", "page": "", "model": ""}
+VIEWS = {"users": "", "user": "/3", "promise": "", "playground": "", "budget": "", "page": "", "model": ""}
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def test_ten_thousand_users_scroll(visit):
         page.wait_for_selector(f".users a[href='#/user/{place}']")
     assert page.locator(".users li").count() < 60
     page.fill("#search", "4321")
-    page.wait_for_function("document.querySelectorAll('.users li').length === 1")
+    page.wait_for_selector(".users li:only-child a[href='#/user/4321']")
     page.click(".users a")
     visit.shown("user")
     assert page.inner_text("h1") == "User 4321"
@@ -91,6 +91,20 @@ def test_a_frame_of_what_if_is_short(visit):
         return took.sort((a, b) => a - b)[30];
     }""")
     assert took < 100, took  # a slow machine is no failure; 16 ms is what it takes at most on ours
+
+
+def test_the_promise_is_shown_as_the_backtest_found_it(visit):
+    page = visit.open("promise")
+    assert page.inner_text(".figure strong >> nth=0") == "200"
+    assert "fewer came" in page.inner_text(".figure >> nth=1")
+    drawn = page.locator("svg.chart")
+    assert [each.get_attribute("aria-label").split(".")[0] for each in drawn.all()] == [
+        "Window by window: if the user is there", "Window by window: in the next period", "By place in the list",
+        "By group: gender",
+    ]  # fmt: skip
+    assert "2026-09: 1.10 (0.90 to 1.30)" in drawn.nth(0).get_attribute("aria-label")
+    assert drawn.nth(2).locator(".interval.broken").count() == 2
+    visit.check()
 
 
 def test_the_playground_answers_and_refuses(visit):

@@ -34,11 +34,12 @@ def test_the_printed_text_is_short(found, monkeypatch):
     console = Console(file=io.StringIO(), width=100, highlight=False)
     monkeypatch.setattr(demo, "out", console)
     findings = tuple(Finding(**each) for each in result["findings"])
-    page = folder / result["report"]
-    demo.print_result(DemoResult(about="A world.", findings=findings, page=page, details={}))
+    page, explorer = folder / result["report"], result["explorer"]
+    demo.print_result(DemoResult(about="A world.", findings=findings, page=page, explorer=explorer, details={}))
     lines = [line for line in console.file.getvalue().splitlines() if line.strip()]
     assert len(lines) <= 22
-    assert lines[-1].endswith("report.html")
+    assert lines[-2].endswith("report.html")
+    assert lines[-1].startswith("To explore it in a browser: sureness serve demo-output/recommender.sureness")
     assert all(finding.title in console.file.getvalue() for finding in findings)
 
 

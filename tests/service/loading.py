@@ -41,6 +41,7 @@ class Crowd:
             except Exception as error:  # a connection that breaks is a failure too
                 self.wrong.append(repr(error))
                 connection.close()
+        connection.close()
 
     def _ask(self, connection, method, path, body=None):
         connection.request(method, path, body)

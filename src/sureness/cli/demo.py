@@ -66,3 +66,4 @@ def print_result(result: DemoResult) -> None:
         table.add_row(Text(finding.value, style="bold cyan" if finding.holds else "dim"), text)
     out.print(table)
     out.print(f"\nFigures, intervals and single users: {result.page}", markup=False, soft_wrap=True)
+    out.print(f"To explore it in a browser: {result.explorer}", markup=False, soft_wrap=True)

@@ -23,6 +23,9 @@ def serve_recommender(
         Path | None,
         typer.Option(help="Table with item_id and any of title, domain and picture (a file next to the table)."),
     ] = None,
+    backtest: Annotated[
+        Path | None, typer.Option(help="JSON of a backtest or of `sureness evaluate --json`, to see in the explorer.")
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all, then give a key.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen at; 0: any that is free.")] = 8_000,
     key_file: Annotated[Path | None, typer.Option(help="File with one key per line; requests must send one.")] = None,
@@ -48,7 +51,7 @@ def serve_recommender(
 
     keys = () if key_file is None else _keys(key_file)
     listening = _listening(host, port)
-    files = ServedFiles(recommender=recommender, calibrator=calibrator, items=items)
+    files = ServedFiles(recommender=recommender, calibrator=calibrator, items=items, backtest=backtest)
     settings = ServiceSettings(
         files=files, keys=keys, max_body=max_body, max_waiting=max_waiting, max_seconds=max_seconds,
         reload_seconds=reload_seconds,
@@ -56,7 +59,7 @@ def serve_recommender(
     with compiling_announced(True):
         app = build(settings)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=30, lifespan="on"
+        app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=30, lifespan="on"
     )
     address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
     listening.listen(2_048)

@@ -22,6 +22,7 @@ from sureness.saving.objects import split_path
 from sureness.service import messages
 from sureness.service.engine import Engine
 from sureness.service.items import Items
+from sureness.service.promises import read_promise
 from sureness.service.questions import warm
 from sureness.service.worker import noted
 
@@ -38,10 +39,12 @@ class ServedFiles:
     recommender: Path
     calibrator: Path | None = None
     items: Path | None = None
+    backtest: Path | None = None
 
     def identity(self) -> Identity:
         """What differs as soon as one of the files is another; asked for again and again, so it reads none of them."""
-        return tuple(_stat(path) for path in (self.recommender, self.calibrator, self.items) if path is not None)
+        every = (self.recommender, self.calibrator, self.items, self.backtest)
+        return tuple(_stat(path) for path in every if path is not None)
 
     def opened(self) -> Engine:
         """Load everything, check it, and answer one question of each kind."""
@@ -54,7 +57,8 @@ class ServedFiles:
         lists = _artefact(self.recommender, recommender.map_, str(recommender.horizon_), meaning_in(recommender))
         pairs = _artefact(self.calibrator or self.recommender, fitted, str(fitted.horizon_), fitted.meaning)
         items = Items() if self.items is None else Items.read(self.items)
-        engine = Engine(recommender, fitted, lists, pairs, items)
+        promise = [] if self.backtest is None else read_promise(self.backtest)
+        engine = Engine(recommender, fitted, lists, pairs, items, promise)
         with noted():  # a warm-up is nobody's answer
             warm(engine)
         return engine

@@ -35,6 +35,7 @@ class Engine:
     artefact: messages.Artefact
     map_artefact: messages.Artefact
     items: Items
+    promise: list[messages.PromiseTable]  # as a backtest found it
     survey: UserSurvey = field(init=False)
 
     def __post_init__(self) -> None:

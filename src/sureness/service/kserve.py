@@ -24,7 +24,6 @@ MODEL = "sureness"
 """What the model is called, whichever file is in force."""
 
 INPUTS = {"score": "scores", "group": "groups", "user": "users", "segment": "segments", "history": "history"}
-_NUMBERS = ("score", "history")
 
 
 def server() -> ServerAnswer:
@@ -35,13 +34,18 @@ def server() -> ServerAnswer:
 def model(engine: Engine) -> ModelAnswer:
     """What the map in force takes and gives."""
     inputs = [
-        {"name": name, "datatype": "FP64" if name in _NUMBERS else "BYTES", "shape": [-1]}
+        {"name": name, "datatype": datatype(name), "shape": [-1]}
         for name, ours in INPUTS.items()
         if ours == "scores" or ours in engine.map_takes
     ]
     outputs = [{"name": "probability", "datatype": "FP64", "shape": [-1]}]
     version = engine.map_artefact.version
     return ModelAnswer(name=MODEL, versions=[version], platform="sureness", inputs=inputs, outputs=outputs)
+
+
+def datatype(name: str) -> str:
+    """Of an input: numbers, or ids as text."""
+    return "FP64" if name in ("score", "history") else "BYTES"
 
 
 def check_model(name: str) -> None:
@@ -74,7 +78,7 @@ def answer(engine: Engine, request: InferAsked, probabilities: list[float], note
 
 def _flat(tensor: Tensor) -> list[Any]:
     """The data of a tensor, which may be nested as its shape is."""
-    data = tensor.data
+    data: list[Any] = list(tensor.data)
     if len(tensor.shape) == 2 and data and all(isinstance(row, list) for row in data):
         data = list(chain.from_iterable(data))
     if len(data) != prod(tensor.shape):

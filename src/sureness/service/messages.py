@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -23,13 +23,15 @@ _WHOLE = 2**63 - 1
 Order = Literal["user_id", "unsure", "longest", "shortest", "most_expected", "least_expected"]
 """How users may be sorted."""
 
+By = Literal["window", "rank", "probability", "group"]
+"""What the promise may be judged by."""
+
 Id = Annotated[int, Meta(ge=-_WHOLE, le=_WHOLE)] | Annotated[str, Meta(max_length=1_000)]
 Score = Annotated[float, Meta(ge=-1e30, le=1e30)]
 Scores = Annotated[list[Score], Meta(min_length=1, max_length=MOST_PAIRS)]
 Size = Annotated[int, Meta(ge=0, le=1_000_000)]
 UtilityName = Annotated[str, Meta(extra_json_schema={"enum": list(names("utility"))})]
 
-Notes: TypeAlias = list[str]
 T = TypeVar("T")
 
 
@@ -157,6 +159,13 @@ class Artefact(Struct, frozen=True):
     meaning: str
 
 
+class Answer(Struct, frozen=True, kw_only=True):
+    """What all answers of the library say."""
+
+    artefact: Artefact
+    notes: list[str]  # what the library has to say about it
+
+
 class Explained(Struct, frozen=True, kw_only=True):
     """All candidates of a list, best first, and what each size of it is worth."""
 
@@ -168,14 +177,19 @@ class Explained(Struct, frozen=True, kw_only=True):
     below: float  # relevant items to expect below these
 
 
-class List(Struct, frozen=True, kw_only=True):
-    """What to show, best first."""
+class User(Struct, frozen=True, kw_only=True):
+    """A list in numbers."""
 
     user_id: Id | None
     list_size: int
     expected_utility: float | None  # of this list; null where the policy does not look at it
     expected_hits: float  # how many of its items will be relevant: the sum of their probabilities
     unsure: bool  # whether no list is worth showing
+
+
+class List(User, frozen=True, kw_only=True):
+    """What to show, best first."""
+
     item_ids: list[Id | None]
     scores: list[float]
     probabilities: list[float]
@@ -183,27 +197,21 @@ class List(Struct, frozen=True, kw_only=True):
     explained: Explained | UnsetType = UNSET
 
 
-class ListAnswer(Struct, frozen=True, kw_only=True):
+class ListAnswer(Answer, frozen=True, kw_only=True):
     """The list of one user."""
 
-    artefact: Artefact
-    notes: Notes
     list: List
 
 
-class ListsAnswer(Struct, frozen=True, kw_only=True):
+class ListsAnswer(Answer, frozen=True, kw_only=True):
     """Lists in the order of the request."""
 
-    artefact: Artefact
-    notes: Notes
     lists: list[List]
 
 
-class ProbabilitiesAnswer(Struct, frozen=True, kw_only=True):
+class ProbabilitiesAnswer(Answer, frozen=True, kw_only=True):
     """Probabilities in the order of the scores."""
 
-    artefact: Artefact
-    notes: Notes
     probabilities: list[float]
 
 
@@ -226,19 +234,15 @@ class Page(Struct, frozen=True, kw_only=True):
     parts: list[PagePart]
 
 
-class PagesAnswer(Struct, frozen=True, kw_only=True):
+class PagesAnswer(Answer, frozen=True, kw_only=True):
     """Pages in the order of the request."""
 
-    artefact: Artefact
-    notes: Notes
     pages: list[Page]
 
 
-class BudgetAnswer(Struct, frozen=True, kw_only=True):
+class BudgetAnswer(Answer, frozen=True, kw_only=True):
     """How a budget is shared, and what equal lists would be worth."""
 
-    artefact: Artefact
-    notes: Notes
     n_users: int
     utility: str
     longest: int
@@ -249,27 +253,40 @@ class BudgetAnswer(Struct, frozen=True, kw_only=True):
     users_by_size: list[int]  # users with no item, with one, ...
 
 
-class User(Struct, frozen=True, kw_only=True):
-    """What a user is shown, in numbers."""
-
-    user_id: Id
-    list_size: int
-    expected_utility: float | None
-    expected_hits: float
-    unsure: bool
-
-
-class UsersAnswer(Struct, frozen=True, kw_only=True):
+class UsersAnswer(Answer, frozen=True, kw_only=True):
     """Some of the users, in the order that was asked for."""
 
-    artefact: Artefact
-    notes: Notes
     n_users: int  # of the recommender
     n_known: int  # whose lists have been looked at so far
     n_found: int  # that match
     users_by_size: list[int]
     n_unsure: int
     users: list[User]
+
+
+class Kept(Struct, frozen=True):
+    """How many relevant items were promised, and how many came; null where the ratio or its interval is not known."""
+
+    name: str
+    promised: float
+    realised: float
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+class PromiseTable(Struct, frozen=True, kw_only=True):
+    """The promise by windows, ranks, probabilities or groups."""
+
+    by: By
+    of: str  # the field of groups, or which of several probabilities; may be empty
+    rows: list[Kept]
+
+
+class PromiseAnswer(Answer, frozen=True, kw_only=True):
+    """What was found by a backtest; no tables if the service was started without one."""
+
+    tables: list[PromiseTable]
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
@@ -297,13 +314,16 @@ class State(Struct, frozen=True):
     status: Literal["live", "ready"]
 
 
+_Cell = int | float | str
+
+
 class Tensor(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An input or output of the Open Inference Protocol; its data may be nested or flat."""
 
     name: str
     shape: Annotated[list[Annotated[int, Meta(ge=0, le=MOST_PAIRS)]], Meta(min_length=1, max_length=2)]
     datatype: Literal["FP64", "FP32", "INT64", "INT32", "BYTES"]
-    data: Annotated[list[Any], Meta(max_length=MOST_PAIRS)]
+    data: Annotated[Sequence[_Cell | list[_Cell]], Meta(max_length=MOST_PAIRS)]
     parameters: dict[str, Any] = {}
 
 

@@ -38,7 +38,8 @@ class Operation:
 
     @property
     def name(self) -> str:
-        return self.handler.__name__
+        """By which generated clients call it."""
+        return f"{'protocol_' if self.tag == 'protocol' else ''}{self.handler.__name__}"
 
     @property
     def statuses(self) -> tuple[int, ...]:

@@ -25,6 +25,11 @@ class Question:
     engine: Engine
     size: int = 1
 
+    @property
+    def artefact(self) -> messages.Artefact:
+        """The file that answers."""
+        return self.engine.artefact
+
     def together(self, questions: Sequence[Any]) -> list[Any]:
         return [question.alone() for question in questions]
 
@@ -139,6 +144,10 @@ class Probabilities(Question):
 
     engine: Engine
     asked: messages.ProbabilitiesAsked
+
+    @property
+    def artefact(self) -> messages.Artefact:
+        return self.engine.map_artefact
 
     def together(self, questions: Sequence[Probabilities]) -> list[list[float]]:
         every = [question.columns(number) for number, question in enumerate(questions)]
@@ -275,26 +284,20 @@ class Users(Question):
     """Some of the users in an order."""
 
     engine: Engine
-    search: str
-    order: messages.Order
-    start: int
-    limit: int
+    asked: messages.UsersQuery
 
     def alone(self) -> dict[str, Any]:
-        survey, longest = self.engine.survey, self.engine.longest
-        every = survey.rows(self.search, self.order)
-        rows, known = every[self.start : self.start + self.limit], survey.known
+        survey, longest, asked = self.engine.survey, self.engine.longest, self.asked
+        every = survey.rows(asked.search, asked.order)
+        rows, known = every[asked.start : asked.start + asked.limit], survey.known
         columns = zip(self.engine.ids[0].at(rows).to_list(), *(each[rows].tolist() for each in known), strict=True)
         users = [
             messages.User(
-                user_id=user,
-                list_size=size,
-                expected_utility=messages.number_or_none(expected),
-                expected_hits=hits,
+                user_id=user, list_size=size, expected_utility=messages.number_or_none(expected), expected_hits=hits,
                 unsure=unsure,
             )
             for user, size, expected, hits, unsure in columns
-        ]
+        ]  # fmt: skip
         return {
             "n_users": survey.n_users, "n_known": survey.n_known, "n_found": len(every), "users": users,
             "users_by_size": np.bincount(known.sizes, minlength=longest + 1).tolist(),

@@ -16,14 +16,14 @@ from sureness.service.serving import Service
 
 
 async def user_list(service: Service, request: Request, query: messages.ListQuery) -> messages.ListAnswer:
-    engine, user = service.engine, request.path_params["id"]
-    cut = messages.cut_of(query)
+    engine, cut = service.engine, messages.cut_of(query)
     engine.policy(cut)
+    question = UserLists(engine, [request.path_params["id"]], cut, query.explain)
     try:
-        reply = await service.ask(UserLists(engine, [user], cut, query.explain))
+        found = await service.answer(messages.ListsAnswer, question, "lists")
     except IdError as error:
         raise RefusedError.of(error, 404) from None
-    return messages.ListAnswer(artefact=engine.artefact, notes=list(reply.notes), list=reply.answer[0])
+    return messages.ListAnswer(artefact=found.artefact, notes=found.notes, list=found.lists[0])
 
 
 async def lists(service: Service, request: Request, asked: messages.ListsAsked) -> messages.ListsAnswer:
@@ -35,37 +35,31 @@ async def lists(service: Service, request: Request, asked: messages.ListsAsked) 
         question = UserLists(engine, asked.user_ids, cut, asked.explain)
     else:
         question = LiveLists(engine, asked.groups or [], cut, asked.explain)
-    reply = await service.ask(question)
-    return messages.ListsAnswer(artefact=engine.artefact, notes=list(reply.notes), lists=reply.answer)
+    return await service.answer(messages.ListsAnswer, question, "lists")
 
 
 async def probabilities(
     service: Service, request: Request, asked: messages.ProbabilitiesAsked
 ) -> messages.ProbabilitiesAnswer:
-    engine = service.engine
-    reply = await service.ask(Probabilities(engine, asked))
-    return messages.ProbabilitiesAnswer(
-        artefact=engine.map_artefact, notes=list(reply.notes), probabilities=reply.answer
-    )
+    return await service.answer(messages.ProbabilitiesAnswer, Probabilities(service.engine, asked), "probabilities")
 
 
 async def pages(service: Service, request: Request, asked: messages.PagesAsked) -> messages.PagesAnswer:
     _check_one(asked)
-    engine = service.engine
-    reply = await service.ask(PageLists(engine, asked))
-    return messages.PagesAnswer(artefact=engine.artefact, notes=list(reply.notes), pages=reply.answer)
+    return await service.answer(messages.PagesAnswer, PageLists(service.engine, asked), "pages")
 
 
 async def budgets(service: Service, request: Request, asked: messages.BudgetAsked) -> messages.BudgetAnswer:
-    engine = service.engine
-    reply = await service.ask(Budget(engine, asked))
-    return messages.BudgetAnswer(artefact=engine.artefact, notes=list(reply.notes), **reply.answer)
+    return await service.answer(messages.BudgetAnswer, Budget(service.engine, asked))
 
 
 async def users(service: Service, request: Request, query: messages.UsersQuery) -> messages.UsersAnswer:
+    return await service.answer(messages.UsersAnswer, Users(service.engine, query))
+
+
+async def promise(service: Service, request: Request, _: None) -> messages.PromiseAnswer:
     engine = service.engine
-    reply = await service.ask(Users(engine, query.search, query.order, query.start, query.limit))
-    return messages.UsersAnswer(artefact=engine.artefact, notes=list(reply.notes), **reply.answer)
+    return messages.PromiseAnswer(artefact=engine.artefact, notes=[], tables=engine.promise)
 
 
 async def artefacts(service: Service, request: Request, _: None) -> messages.ArtefactsAnswer:
@@ -85,29 +79,21 @@ async def ready(service: Service, request: Request, _: None) -> messages.State:
     return messages.State("ready")  # files are loaded and warm before the port is open
 
 
-async def protocol_server(service: Service, request: Request, _: None) -> messages.ServerAnswer:
+async def server(service: Service, request: Request, _: None) -> messages.ServerAnswer:
     return kserve.server()
 
 
-async def protocol_live(service: Service, request: Request, _: None) -> messages.State:
-    return messages.State("live")
-
-
-async def protocol_ready(service: Service, request: Request, _: None) -> messages.State:
-    return messages.State("ready")
-
-
-async def protocol_model(service: Service, request: Request, _: None) -> messages.ModelAnswer:
+async def model(service: Service, request: Request, _: None) -> messages.ModelAnswer:
     kserve.check_model(request.path_params["model"])
     return kserve.model(service.engine)
 
 
-async def protocol_model_ready(service: Service, request: Request, _: None) -> messages.State:
+async def model_ready(service: Service, request: Request, _: None) -> messages.State:
     kserve.check_model(request.path_params["model"])
     return messages.State("ready")
 
 
-async def protocol_infer(service: Service, request: Request, asked: messages.InferAsked) -> messages.InferAnswer:
+async def infer(service: Service, request: Request, asked: messages.InferAsked) -> messages.InferAnswer:
     kserve.check_model(request.path_params["model"])
     engine = service.engine
     reply = await service.ask(Probabilities(engine, kserve.asked(asked)))
@@ -154,13 +140,8 @@ def _scores_example(engine: Engine) -> dict[str, Any]:
 def _infer_example(engine: Engine) -> dict[str, Any]:
     names = {ours: name for name, ours in kserve.INPUTS.items()}
     inputs = [
-        {
-            "name": names[ours],
-            "shape": [len(values)],
-            "datatype": "BYTES" if ours == "groups" else "FP64",
-            "data": values,
-        }
-        for ours, values in _scores_example(engine).items()
+        {"name": names[ours], "shape": [len(data)], "datatype": kserve.datatype(names[ours]), "data": data}
+        for ours, data in _scores_example(engine).items()
     ]
     return {"scores": {"id": "1", "inputs": inputs}}
 
@@ -194,6 +175,10 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Users in numbers, sorted", tag="service",
     ),
     Operation(
+        method="GET", path="/v1/promise", handler=promise, answer=messages.PromiseAnswer,
+        summary="Whether the promise was kept, as a backtest found it", tag="service",
+    ),
+    Operation(
         method="GET", path="/v1/artefacts", handler=artefacts, answer=messages.ArtefactsAnswer,
         summary="The files in force", tag="service",
     ),
@@ -210,29 +195,29 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Whether it is warm",
     ),
     Operation(
-        method="GET", path="/v2", handler=protocol_server, answer=messages.ServerAnswer, is_open=True, tag="protocol",
+        method="GET", path="/v2", handler=server, answer=messages.ServerAnswer, is_open=True, tag="protocol",
         summary="Open Inference Protocol: the server",
     ),
     Operation(
-        method="GET", path="/v2/health/live", handler=protocol_live, answer=messages.State, is_open=True,
+        method="GET", path="/v2/health/live", handler=live, answer=messages.State, is_open=True,
         tag="protocol", summary="Open Inference Protocol: whether the server is there",
     ),
     Operation(
-        method="GET", path="/v2/health/ready", handler=protocol_ready, answer=messages.State, is_open=True,
+        method="GET", path="/v2/health/ready", handler=ready, answer=messages.State, is_open=True,
         tag="protocol", summary="Open Inference Protocol: whether the server is warm",
     ),
     Operation(
-        method="GET", path="/v2/models/{model}", handler=protocol_model, answer=messages.ModelAnswer, refusals=(404,),
+        method="GET", path="/v2/models/{model}", handler=model, answer=messages.ModelAnswer, refusals=(404,),
         tag="protocol", summary="Open Inference Protocol: what the model takes and gives",
         parameters=lambda engine: {"model": kserve.MODEL}, problem=messages.ProtocolComplaint,
     ),
     Operation(
-        method="GET", path="/v2/models/{model}/ready", handler=protocol_model_ready, answer=messages.State,
+        method="GET", path="/v2/models/{model}/ready", handler=model_ready, answer=messages.State,
         refusals=(404,), tag="protocol", summary="Open Inference Protocol: whether the model is warm",
         parameters=lambda engine: {"model": kserve.MODEL}, problem=messages.ProtocolComplaint,
     ),
     Operation(
-        method="POST", path="/v2/models/{model}/infer", handler=protocol_infer, asked=messages.InferAsked,
+        method="POST", path="/v2/models/{model}/infer", handler=infer, asked=messages.InferAsked,
         answer=messages.InferAnswer, refusals=(404,), tag="protocol",
         summary="Open Inference Protocol: probabilities of scores",
         parameters=lambda engine: {"model": kserve.MODEL}, examples=_infer_example, problem=messages.ProtocolComplaint,

@@ -8,16 +8,20 @@ import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 
+from sureness.service import messages
 from sureness.service.artefacts import Artefacts, ServedFiles
 from sureness.service.engine import Engine
 from sureness.service.messages import RefusedError
 from sureness.service.metrics import Metrics
 from sureness.service.questions import Question
 from sureness.service.worker import Reply, Worker, hear_notes
+
+T = TypeVar("T", bound=messages.Answer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +117,12 @@ class Service:
         if reply.notes:
             self.metrics.noted()
         return reply
+
+    async def answer(self, kind: type[T], question: Question, field: str | None = None) -> T:
+        """The answer as a message, with the artefact that gave it and what the library has to say about it."""
+        reply = await self.ask(question)
+        fields = reply.answer if field is None else {field: reply.answer}
+        return kind(artefact=question.artefact, notes=list(reply.notes), **fields)
 
 
 def _digest(key: str) -> bytes:

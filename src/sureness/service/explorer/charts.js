@@ -1,5 +1,5 @@
 // Drawings as SVG, in the pixels they have.
-import { h, percent, some, items } from "./page.js";
+import { h, items, percent, ratio, some, whole } from "./page.js";
 
 const TICKS = [1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
 
@@ -77,7 +77,36 @@ export function columns(state, label) {
     for (let size = 0; size <= last; size += step) svg.append(h("text", { x: left + (size + 0.5) * each, y: height - bottom + 16, "text-anchor": "middle" }, size));
     svg.append(h("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, "items in the list"));
     const at = left + (most + 0.5) * each;
-    const side = at > width * 0.75 ? "end" : at < width * 0.2 ? "start" : "middle";
-    svg.append(h("text", { class: "strong", x: side === "start" ? left : at, y: 12, "text-anchor": side }, `most often ${items(most)}: ${percent(counts[most] / every)} of users`));
+    const side = at > width - 150 ? "end" : at < 150 ? "start" : "middle";
+    svg.append(h("text", { class: "strong", x: { start: left, end: width - right, middle: at }[side], y: 12, "text-anchor": side }, `most often ${items(most)}: ${percent(counts[most] / every)} of users`));
   }, label);
+}
+
+// Came over promised, one row for each window, rank or group, with its interval; 1 is a promise that was kept.
+export function ratios(rows, label) {
+  const known = rows.filter((row) => row.ratio);
+  const ends = known.flatMap((row) => [row.low || row.ratio, row.high || row.ratio]);
+  const low = Math.max(0.2, Math.min(0.7, ...ends)), high = Math.min(5, Math.max(1.4, ...ends));
+  return drawn((svg, width) => {
+    const wide = width > 560, tall = wide ? 36 : 54, top = 26, height = top + tall * rows.length + 24;
+    frame(svg, width, height);
+    const left = wide ? 150 : 6, right = wide ? 190 : 6;
+    const x = (ratio) => left + ((width - left - right) * Math.log(Math.min(high, Math.max(low, ratio)) / low)) / Math.log(high / low);
+    svg.append(h("rect", { class: "kept", x: x(0.9), width: x(1.1) - x(0.9), y: top, height: tall * rows.length }));
+    for (const ratio of [0.2, 0.5, 0.8, 1, 1.25, 2, 5].filter((each) => each >= low && each <= high)) {
+      svg.append(h("line", { class: ratio === 1 ? "one" : "grid", x1: x(ratio), x2: x(ratio), y1: top, y2: top + tall * rows.length }));
+      svg.append(h("text", { x: x(ratio), y: height - 6, "text-anchor": "middle" }, ratio));
+    }
+    svg.append(h("text", { x: x(1) - 10, y: 14, "text-anchor": "end" }, "← fewer came"), h("text", { x: x(1) + 10, y: 14 }, "more came →"));
+    rows.forEach((row, number) => {
+      const start = top + tall * number, y = start + (wide ? tall / 2 : 36), words = start + (wide ? tall / 2 + 4 : 18);
+      const numbers = `${whole(row.realised)} of ${whole(row.promised)} came`;
+      svg.append(h("text", { class: row.name === "all" ? "words strong" : "words named", x: wide ? left - 14 : left, y: words, "text-anchor": wide ? "end" : "start" }, row.name));
+      svg.append(h("text", { class: "words", x: width - (wide ? 0 : right), y: words, "text-anchor": "end" }, numbers));
+      if (!row.ratio) return;
+      const broken = row.low > 1 || row.high < 1;
+      if (row.low != null) svg.append(h("line", { class: broken ? "interval broken" : "interval", x1: x(row.low), x2: x(row.high), y1: y, y2: y }));
+      svg.append(h("circle", { class: broken ? "dot" : "dot held", cx: x(row.ratio), cy: y, r: 6 }));
+    });
+  }, `${label}. ${known.map((row) => `${row.name}: ${ratio(row)}`).join("; ")}`);
 }

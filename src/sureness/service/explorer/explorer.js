@@ -1,6 +1,6 @@
 // The views of the explorer, and which of them is shown.
 import { ask, figure, h, items, latest, notes, percent, slider, some, title, whole } from "./page.js";
-import { columns } from "./charts.js";
+import { columns, ratios } from "./charts.js";
 import { itemRows, whatIf } from "./whatif.js";
 
 const view = document.getElementById("view");
@@ -8,12 +8,13 @@ const ROW = 52, PAGE = 100;
 const ORDERS = { user_id: "by id", unsure: "least sure first", longest: "longest list first", shortest: "shortest list first", most_expected: "most hits expected", least_expected: "fewest hits expected" };
 const ICONS = {
   users: "M3 20c0-3.5 3-5 6-5s6 1.5 6 5M9 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M17 11a3 3 0 1 0-1-5.8M21 19c0-2.500-1.500-4-4-4.500",
+  promise: "M4 12.500l5 5L20 6.500",
   playground: "M4 7h10M18 7h2M4 17h4M12 17h8M16 5v4M10 15v4",
   budget: "M4 20V10M10 20V4M16 20v-7M22 20H2",
   page: "M4 4h16v16H4zM4 10h16M11 10v10",
   model: "M12 3l8 4.500v9L12 21l-8-4.500v-9zM4 7.500l8 4.500 8-4.500M12 12v9",
 };
-const VIEWS = { users: ["Users", users], playground: ["Playground", playground], budget: ["Budget", budget], page: ["Page", page], model: ["In force", model], user: [null, user] };
+const VIEWS = { users: ["Users", users], promise: ["Promise", promise], playground: ["Playground", playground], budget: ["Budget", budget], page: ["Page", page], model: ["In force", model], user: [null, user] };
 let about = null;
 
 async function users() {
@@ -74,7 +75,7 @@ async function users() {
     bar.style.width = `${Math.max(2, (70 * found.list_size) / about.longest)}%`;
     const item = h("li", {}, h("a", { href: `#/user/${encodeURIComponent(found.user_id)}`, "data-place": place },
       h("span", { class: "id" }, `${found.user_id}`, found.unsure ? h("span", { class: "badge" }, "unsure") : null), h("span", { class: "size" }, bar, `${found.list_size}`),
-      h("span", { class: "number" }, some(found.expected_hits))));
+      h("span", { class: "number" }, found.expected_hits.toFixed(1))));
     item.style.top = `${place * ROW}px`;
     return item;
   }
@@ -110,6 +111,39 @@ async function user(id) {
     notes(found.notes), whatIf(explained, about, meaning.split(",")[0])];
 }
 
+const KEPT_IN_TOTAL = "in total, the promise was kept";
+const KEPT = {
+  window: ["Window by window", "Each window was promised with what was known before it began."],
+  rank: ["By place in the list", "Is the promise of the first item as good as that of the tenth?"],
+  probability: ["By what was promised", "Of the items that were promised 10% to 20%, did as many come?"],
+  group: ["By group", "Is anybody promised more than they get?"],
+};
+
+async function promise() {
+  const { tables, artefact } = await ask("v1/promise");
+  const heading = title("Was the promise kept?", "Every percentage is a promise. Here it is compared with what happened afterwards.");
+  if (!tables.length) {
+    return [heading, h("section", { class: "card" }, h("p", { class: "explained" }, "Nothing to compare with was given. Judge the recommender by what came later, and start the service with the result:"),
+      h("p", {}, h("code", {}, "sureness evaluate recommender.sureness --test later.parquet --json > promise.json")),
+      h("p", {}, h("code", {}, "sureness serve recommender.sureness --backtest promise.json")))];
+  }
+  const all = tables.flatMap((table) => table.rows).find((row) => row.name === "all" && row.ratio);
+  const judged = tables.flatMap((table) => table.rows).filter((row) => row.name !== "all" && row.low != null);
+  const held = judged.filter((row) => row.low <= 1 && row.high >= 1).length;
+  const verdict = !all || all.low == null ? null : all.low > 1 ? "more came than was promised" : all.high < 1 ? "fewer came than were promised" : KEPT_IN_TOTAL;
+  return [heading, all ? h("section", { class: "card", "aria-label": "In numbers" }, h("div", { class: "figures" },
+    figure(whole(all.promised), "relevant items were promised, in the lists of all users"), figure(whole(all.realised), verdict ? `came: ${verdict}` : "came", verdict === KEPT_IN_TOTAL),
+    figure(all.ratio.toFixed(2), all.low == null ? "came for each that was promised" : `came for each that was promised, ${all.low.toFixed(2)} to ${all.high.toFixed(2)} with 95% confidence`),
+    judged.length ? figure(`${held} of ${judged.length}`, "rows below agree with their promise, as far as the data can tell") : null)) : null,
+    ...tables.filter((table) => table.of !== "all").map(({ by, of, rows }) => {
+      const [words, sentence] = KEPT[by];
+      const name = of ? `${words}: ${of}` : words;
+      const named = by !== "rank" ? rows : rows.map((row) => ({ ...row, name: row.name === "all" ? "all" : `${row.name.includes("-") ? "places" : "place"} ${row.name}` }));
+      return h("section", { class: "card", "aria-label": name }, h("div", {}, h("h2", {}, name), h("p", { class: "explained" }, sentence)), ratios(named, name).svg);
+    }),
+    h("p", { class: "explained" }, `Dots are what came divided by what was promised, lines their 95% intervals; in the shaded band the promise is right within a tenth. A promise is the chance that an item is ${artefact.meaning}.`)];
+}
+
 async function playground() {
   const result = h("div", { class: "column" });
   const text = h("textarea", { id: "scores", spellcheck: false, "aria-describedby": "scores-help" });
@@ -138,7 +172,7 @@ async function playground() {
   await shown();
   return [title("Playground", "Paste the scores that your model gives to the candidates of one user, query or session. It need not be one that anybody has met before."),
     h("section", { class: "card", "aria-label": "Scores" },
-      h("div", { class: "row" }, h("label", {}, "Scores, one on each line", text), h("label", {}, "How many items the model knows of this user", history)),
+      h("div", { class: "row top" }, h("label", {}, "Scores, one on each line", text), h("label", {}, "How many items the model knows of this user", history)),
       h("p", { class: "explained", id: "scores-help" }, `Scores must be on the scale of the model in force; it was fitted on scores from ${some(low, 3)} to ${some(high, 3)}.`)), result];
 }
 
@@ -153,16 +187,16 @@ async function budget() {
     numbers.replaceChildren(
       figure(found.expected_utility_of_equal_lists ? `${gain >= 0 ? "+" : ""}${(100 * gain).toFixed(1)}%` : "–", "expected utility, compared with lists of the same size for everybody", true),
       figure(whole(found.spent), `items are shown to ${whole(found.n_users)} users in all`),
-      figure(some(found.price), `of utility (${found.utility}) is what one more item would bring: the price of the budget`));
+      figure(found.price < 0.001 ? "< 0.001" : some(found.price), "of expected utility is what one more item would bring"));
     sizes = found.users_by_size;
     chart.again();
     const none = sizes[0] / found.n_users;
     sentence.textContent = `The budget goes where it brings most. ${none ? `${percent(none)} of the users are shown nothing, because others gain more.` : "Nobody is left without an item."}`;
   });
-  await shared(5);
+  await shared(3);
   return [title("A budget over users", "Say how many items you can afford to show on average, for example in a mailing. Who should get a long list, and who a short one?"),
     h("section", { class: "card", "aria-label": "The budget" },
-      slider("Items for each user on average", { min: 0, max: Math.min(about.longest, 30), step: 0.5, value: 5, words: (at) => some(at, 3), change: shared })),
+      slider("Items for each user on average", { min: 0, max: Math.min(about.longest, 30), step: 0.5, value: 3, words: (at) => some(at, 3), change: shared })),
     h("div", { class: "two even" }, h("section", { class: "card", "aria-label": "What it brings" }, numbers),
       h("section", { class: "card", "aria-label": "List sizes" }, h("h2", {}, "Who gets how much"), chart.svg, sentence))];
 }
@@ -179,11 +213,12 @@ async function page() {
       const found = await ask("v1/pages", { user_ids: [state.user], slots: state.slots });
       const { parts, expected_utility } = found.pages[0];
       const used = parts.filter((part) => part.size);
+      const most = Math.max(...used.flatMap((part) => part.probabilities));
       result.replaceChildren(notes(found.notes), h("section", { class: "card", "aria-label": "The page" }, h("div", { class: "figures" },
         figure(`${used.length} of ${parts.length}`, "shelves are on the page"), figure(items(used.reduce((sum, part) => sum + part.size, 0)), `fill the ${state.slots} places`),
         figure(some(expected_utility), "is what the page is worth to the user, all shelves together", true))),
         h("div", { class: "parts" }, used.map((part) => h("section", { class: "card", "aria-label": part.domain || "no domain" }, h("h2", {}, `${part.domain || "no domain"} · ${part.size}`),
-          h("ol", { class: about.pictures ? "items pictured" : "items" }, itemRows(part, about))))),
+          h("ol", { class: about.pictures ? "items pictured" : "items" }, itemRows(part, about, most))))),
         h("p", { class: "explained" }, used.length < parts.length ? `Left out: ${parts.filter((part) => !part.size).map((part) => part.domain || "no domain").join(", ")}.` : ""));
     } catch (error) {
       result.replaceChildren(notes([error.message]));
@@ -192,7 +227,7 @@ async function page() {
   await shown();
   return [heading, h("section", { class: "card", "aria-label": "What if" },
     h("div", { class: "row" }, h("label", {}, "User", h("input", { type: "text", value: state.user, onchange: (event) => { state.user = event.target.value; shown(); } }))),
-    slider("Places on the page", { min: 1, max: 30, value: state.slots, words: items, change: (at) => { state.slots = at; shown(); } })), result];
+    slider("Places on the page", { min: 1, max: 30, value: state.slots, words: (at) => `${at} ${at === 1 ? "place" : "places"}`, change: (at) => { state.slots = at; shown(); } })), result];
 }
 
 async function model() {
@@ -200,7 +235,7 @@ async function model() {
   const facts = (loaded) => h("dl", {}, Object.entries({
     file: loaded.path, version: loaded.artefact.version, "in force since": new Date(loaded.loaded_at).toLocaleString("en"),
     "a probability is the chance that an item is": loaded.artefact.meaning, "of which period and pairs": loaded.artefact.horizon, ...loaded.facts,
-  }).filter(([name]) => !["horizon", "estimand"].includes(name)).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+  }).filter(([name]) => !["horizon", "estimand"].includes(name)).flatMap(([name, value]) => [h("dt", {}, name === "seen" ? "not shown again" : name), h("dd", {}, value)]));
   const again = h("button", { class: "do", type: "button", onclick: async () => { await ask("v1/reload", {}).catch(() => null); show(); } }, "Look for a new file now");
   return [title("In force", "What answers at this moment. When the file changes, the new one takes over without a pause; one that cannot be used is refused, and the old one stays."),
     notes(found.problem ? [found.problem.message] : []),

@@ -16,6 +16,8 @@ export const whole = (value) => Math.round(value).toLocaleString("en");
 export const some = (value, digits = 2) => value.toLocaleString("en", { maximumSignificantDigits: digits });
 export const items = (count) => `${whole(count)} ${count === 1 ? "item" : "items"}`;
 
+export const ratio = (row) => row.ratio.toFixed(2) + (row.low == null ? "" : ` (${row.low.toFixed(2)} to ${row.high.toFixed(2)})`);
+
 export function percent(chance) {
   if (chance >= 0.995) return "> 99%";
   if (chance < 0.001) return "< 0.1%";

@@ -23,12 +23,12 @@ export function utilities(names, chosen, change) {
   return h("fieldset", {}, h("legend", {}, "What is a good list?"), h("div", { class: "chips" }, chips), sentence);
 }
 
-export function itemRows(explained, about) {
+export function itemRows(explained, about, most = Math.max(...explained.probabilities)) {
   return explained.probabilities.map((chance, place) => {
     const id = explained.item_ids[place];
     const name = explained.titles[place] || (id == null ? `candidate ${place + 1}` : `item ${id}`);
     const fill = h("div", { class: "fill" });
-    fill.style.width = `${Math.max(1, 100 * chance)}%`;
+    fill.style.width = `${Math.max(1, (100 * chance) / most)}%`;
     const picture = about.pictures && id != null
       ? h("img", { src: `pictures/${encodeURIComponent(id)}`, alt: "", loading: "lazy", onerror: (event) => { event.target.style.visibility = "hidden"; } })
       : about.pictures ? h("span") : null;
