@@ -35,6 +35,25 @@ def test_a_group_is_the_users_column_at_every_command_that_reads_one(ranked):
     assert '"topic"' in query.stdout
 
 
+def test_commands_promise_users_who_are_all_alike_what_they_get(tmp_path):
+    """With a map for each user they promised 2,224 hits where 872 came."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3_000, 300))
+    chance = 1 / (1 + np.exp(8.5 - 1.5 * scores))
+    train, validation, test = (rng.random(scores.shape) < chance for _ in range(3))
+    for name, labels, gone in (("fit", validation, train), ("new", test, train | validation)):
+        users, items = np.nonzero(~gone)
+        columns = {"user_id": users, "item_id": items, "score": scores[users, items]}
+        columns |= {"history": train.sum(1)[users], "label": labels[users, items].astype(int)}
+        pl.DataFrame(columns).write_parquet(tmp_path / f"{name}.parquet")
+    succeed("fit", "fit.parquet", "--method", "lists", "-o", "map.json", cwd=tmp_path)
+    succeed("apply", "map.json", "new.parquet", "-o", "promised.parquet", cwd=tmp_path)
+    succeed("list-size", "promised.parquet", "--policy", "fixed,size=50", "-o", "lists.parquet", cwd=tmp_path)
+    lists = pl.read_parquet(tmp_path / "lists.parquet")
+    assert lists.height == 150_000
+    assert lists["label"].sum() / lists["probability"].sum() == pytest.approx(1, abs=0.15)
+
+
 def test_a_query_id_is_recognised_and_said(ranked):
     pl.read_parquet(ranked / "ranked.parquet").rename({"topic": "qid"}).write_parquet(ranked / "trec.parquet")
     done = run("fit", "trec.parquet", "--method", "lists", cwd=ranked)
