@@ -45,6 +45,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "lists": [
             "ExpectedUtility",
             "FixedSize",
+            "RetrievalCutoff",
             "Threshold",
             "allocate_budget",
             "allocate_domains",

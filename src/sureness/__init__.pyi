@@ -37,6 +37,7 @@ from sureness.data import simulate as simulate
 from sureness.distillation import BidirectionalDistillation as BidirectionalDistillation
 from sureness.lists import ExpectedUtility as ExpectedUtility
 from sureness.lists import FixedSize as FixedSize
+from sureness.lists import RetrievalCutoff as RetrievalCutoff
 from sureness.lists import Threshold as Threshold
 from sureness.lists import allocate_budget as allocate_budget
 from sureness.lists import allocate_domains as allocate_domains
@@ -79,6 +80,7 @@ __all__ = [
     "PlattCalibrator",
     "PrintedProgress",
     "Progress",
+    "RetrievalCutoff",
     "ScoreHistogram",
     "SegmentCalibrator",
     "SimulatorSettings",

@@ -84,6 +84,9 @@ class Calibrator(ProbabilityMap):
         propensity: ArrayLike | None = None,
         users: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        shown_at: ArrayLike | None = None,
+        taken_at: ArrayLike | None = None,
+        as_of: object = None,
     ) -> Self:
         """Learn the map.
 
@@ -102,6 +105,8 @@ class Calibrator(ProbabilityMap):
             Needed only by calibrators that look at each user's top items.
         groups : array-like of shape (n_pairs,), optional
             The same for queries or sessions.
+        shown_at, taken_at, as_of
+            In place of labels, where these come late: see `CalibrationSet.from_pairs`.
 
         Returns
         -------
@@ -111,19 +116,19 @@ class Calibrator(ProbabilityMap):
             raise SettingError("users are one kind of groups; give users= or groups=, not both")
         users = users if groups is None else groups
         if isinstance(scores, ScoreHistogram):
-            _refuse_extra(labels, sample_weight, propensity, users)
+            _refuse_extra(labels, sample_weight, propensity, users, shown_at, taken_at, as_of)
             if self.scores_are == "probabilities":
                 raise SettingError("a histogram keeps scores, not their log-odds; count log-odds, or fit on the pairs")
             self.scores_are_ = "scores"
             return self._learn(scores.points(), scores.estimand, Horizon())._corrected(UNCHANGED)._said_if_constant()
         if isinstance(scores, CalibrationSet):
-            _refuse_extra(labels, sample_weight, propensity, users)
+            _refuse_extra(labels, sample_weight, propensity, users, shown_at, taken_at, as_of)
             return self.fit_set(scores)._said_if_constant()
-        if labels is None:
-            raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
-        return self.fit_set(
-            CalibrationSet.from_pairs(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
-        )._said_if_constant()
+        data = CalibrationSet.from_pairs(
+            scores, labels, sample_weight=sample_weight, propensity=propensity, users=users, shown_at=shown_at,
+            taken_at=taken_at, as_of=as_of,
+        )  # fmt: skip
+        return self.fit_set(data)._said_if_constant()
 
     def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
         """`fit` for a calibration set; a known correction of level and slope replaces that of the set."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._types import Estimand, FloatArray, Risk, Seed
 from sureness._wording import counted
 from sureness.calibration.horizon import Horizon, Population, period_of, share_of_log
+from sureness.calibration.late import late_labels
 from sureness.calibration.maps import Observed
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import OF_PAIRS, ScoredPairs, concatenate, pairs_of_table
@@ -168,31 +169,58 @@ class CalibrationSet:
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
         users: ArrayLike | None = None,
+        shown_at: ArrayLike | None = None,
+        taken_at: ArrayLike | None = None,
+        as_of: object = None,
     ) -> CalibrationSet:
         """What was given to `fit`: a calibration set, or plain scores with labels."""
         if isinstance(scores, CalibrationSet):
             return scores
-        if labels is None:
-            raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
-        return cls.from_pairs(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
+        return cls.from_pairs(
+            scores, labels, sample_weight=sample_weight, propensity=propensity, users=users, shown_at=shown_at,
+            taken_at=taken_at, as_of=as_of,
+        )  # fmt: skip
 
     @classmethod
     def from_pairs(
         cls,
         scores: ArrayLike,
-        labels: ArrayLike,
+        labels: ArrayLike | None = None,
         *,
         users: ArrayLike | None = None,
         items: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
+        shown_at: ArrayLike | None = None,
+        taken_at: ArrayLike | None = None,
+        as_of: object = None,
         estimand: Estimand | None = None,
         **settings: Unpack[SetSettings],
     ) -> Self:
-        """From arrays of one length; with propensities the estimand is preference unless said otherwise."""
+        """From arrays of one length; with propensities the estimand is preference unless said otherwise.
+
+        Parameters
+        ----------
+        shown_at, taken_at, as_of
+            In place of labels, where these come late: when each pair was shown, when it was taken (missing: it was
+            not), and when the log was read. A pair too young for all labels to have come counts as the share of a pair
+            that is usually there at its age. The period is the longest delay that enough pairs are old enough to show.
+        """
+        late = None
+        if shown_at is not None or taken_at is not None or as_of is not None:
+            if labels is not None:
+                raise SettingError("labels follow from taken_at and as_of; leave labels out")
+            checked = check_scores(scores)
+            late = late_labels(shown_at, taken_at, as_of, len(checked))
+            labels = late.labels
+        if labels is None:
+            raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
         pairs = ScoredPairs.of(
             scores, labels, users=users, items=items, sample_weight=sample_weight, propensity=propensity
         )
+        if late is not None:
+            settings.setdefault("period", late.window)
+            pairs = replace(pairs, observed=late.observed, weight=pairs.weights * late.observed)
         return cls.from_chunks([pairs], estimand=estimand, **settings)
 
     @classmethod
@@ -387,6 +415,8 @@ class CalibrationSet:
         """Targets and weights of pairs, so that the risk is the sum of ``weight * (softplus(z) - target * z)``."""
         weight = self._sampling_weight(pairs)
         labels: FloatArray = pairs.labels.astype(np.float64)
+        if pairs.observed is not None:
+            labels = np.divide(labels, pairs.observed, out=np.zeros(len(pairs)), where=pairs.observed > 0)
         if risk == "naive":
             return labels, weight
         inverse = 1.0 / self.observation_chance(pairs)
@@ -543,7 +573,7 @@ def _agreeing(chunks: Iterable[ScoredPairs]) -> Iterator[ScoredPairs]:
     first: ScoredPairs | None = None
     for number, pairs in enumerate(chunks, start=1):
         first = pairs if first is None else first
-        for name in ("weight", "propensity"):
+        for name in ("weight", "propensity", "observed"):
             if (getattr(pairs, name) is None) != (getattr(first, name) is None):
                 there, missing = (1, number) if getattr(pairs, name) is None else (number, 1)
                 raise DataError(

@@ -132,6 +132,9 @@ class ListCalibrator(ProbabilityMap):
         traits: FieldTable | None = None,
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
+        shown_at: ArrayLike | None = None,
+        taken_at: ArrayLike | None = None,
+        as_of: object = None,
     ) -> Self:
         """Learn from the candidates of many groups.
 
@@ -147,14 +150,17 @@ class ListCalibrator(ProbabilityMap):
             How many items of the group the recommender was trained on; one number per group, repeated.
         traits : table, or mapping of names to columns of shape (n_pairs,), optional
             What else is known of the group or the item: numbers, or text for categories. Any may be missing.
-        sample_weight, propensity : array-like of shape (n_pairs,), optional
+        sample_weight, propensity, shown_at, taken_at, as_of
             As for a calibrator of pairs.
         """
         if groups is not None and isinstance(scores, CalibrationSet):
             raise SettingError("the groups of a calibration set are its users; leave groups out")
         if groups is None and not isinstance(scores, CalibrationSet):
             raise SettingError(f"{type(self).__name__} needs the group of each score; give groups=, one id for each")
-        data = CalibrationSet.given(scores, labels, sample_weight=sample_weight, propensity=propensity, users=groups)
+        data = CalibrationSet.given(
+            scores, labels, sample_weight=sample_weight, propensity=propensity, users=groups, shown_at=shown_at,
+            taken_at=taken_at, as_of=as_of,
+        )  # fmt: skip
         self._check_settings()
         pairs = data.gather(data.resolve_risk(self.risk))
         if pairs.users is None:

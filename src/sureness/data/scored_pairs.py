@@ -39,6 +39,7 @@ class ScoredPairs:
     items: AnyArray | None = None  # (n,) ids
     weight: FloatArray | None = None  # (n,) None: all 1
     propensity: FloatArray | None = None  # (n,) None: every pair was seen
+    observed: FloatArray | None = None  # (n,) share of the labels of such pairs that has come; None: all
 
     __repr__ = fields_repr
 

@@ -27,5 +27,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "best_sizes",
         ],
         "promises": ["promise"],
+        "retrieval": ["Cutoff", "RetrievalCutoff"],
     },
 )

@@ -25,11 +25,14 @@ from sureness.lists.policies import Threshold as Threshold
 from sureness.lists.policies import ValidationBest as ValidationBest
 from sureness.lists.policies import best_sizes as best_sizes
 from sureness.lists.promises import promise as promise
+from sureness.lists.retrieval import Cutoff as Cutoff
+from sureness.lists.retrieval import RetrievalCutoff as RetrievalCutoff
 
 __all__ = [
     "AllocationComparison",
     "BestFixedSize",
     "BudgetAllocation",
+    "Cutoff",
     "DomainAllocation",
     "ExpectedUtility",
     "FixedSize",
@@ -39,6 +42,7 @@ __all__ = [
     "Oracle",
     "PolicyComparison",
     "RandomSize",
+    "RetrievalCutoff",
     "Threshold",
     "ValidationBest",
     "allocate_budget",
