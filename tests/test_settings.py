@@ -14,7 +14,7 @@ from sureness.calibration import SigmoidCalibrator
     [
         sn.GammaCalibrator(shift=0.1, risk="naive"),
         sn.calibration.TopNCalibrator(sn.PlattCalibrator(monotone=False), n=3),
-        sn.SegmentCalibrator(sn.IsotonicCalibrator(strict=True)),
+        sn.SegmentCalibrator(sn.IsotonicCalibrator(risk="naive")),
         sn.SegmentCalibrator(sn.PlattCalibrator(), numeric=["popularity"], interactions=1),
         sn.propensity.PopularityPropensity(power=1.0),
         SigmoidCalibrator(),

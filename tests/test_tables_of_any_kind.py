@@ -210,7 +210,7 @@ OTHERS = {
     "stream_pairs(frame)": "of our own frames",
     "in_kind_of(frame)": "of our own frames",
     "SegmentCalibrator.numbers_of_file(table)": "of our own frames",
-    "SegmentCalibrator.unknown_of(told)": "of our own frames",
+    "SegmentCalibrator.unknown_of(groups)": "of our own frames",
     **dict.fromkeys(
         ("LogTables(rows)", "LogTables(users)", "LogTables(items)", "parts_of(parts)", "rows_of(raw)"),
         "made by readers of data sets",

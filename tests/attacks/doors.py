@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -181,6 +181,8 @@ def _pairs() -> list[Door]:
     found += _vectors("ScoreHistogram.of", sn.ScoreHistogram.of, {"scores": SCORES, "targets": CHANCES},
                       {"sample_weight": WEIGHTS})  # fmt: skip
     seen = {"users": USERS, "items": ITEMS}
+    found += _vectors("prior_correction", partial(sn.prior_correction, base_rate=0.2), {"probabilities": CHANCES})
+    found += _vectors("undo_sampling", partial(sn.undo_sampling, kept=0.1), {"probabilities": CHANCES})
     found += _vectors(
         "PopularityPropensity.fit", lambda **given: sn.propensity.PopularityPropensity().fit(**given), seen
     )

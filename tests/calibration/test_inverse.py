@@ -39,10 +39,8 @@ def test_it_is_a_probability_for_maps_of_probabilities(wanted, drawn):
     assert abs(calibrator.probability([found])[0] - wanted) <= 1e-9
 
 
-def test_strict_isotonic_and_top_n_have_one_too(drawn):
+def test_top_n_has_one_too(drawn):
     scores, labels = drawn
-    strict = sn.IsotonicCalibrator(strict=True).fit(scores, labels)
-    assert abs(strict.probability([strict.score_for(0.3)])[0] - 0.3) <= 1e-9
     top = TopNCalibrator(n=5).fit(scores, labels, users=np.arange(5_000) // 20)
     assert abs(top.probability([top.score_for(0.3)])[0] - 0.3) <= 1e-9
 

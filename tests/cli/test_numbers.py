@@ -74,6 +74,7 @@ def numeric_options() -> list[tuple[str, str, str]]:
     return [
         (command, each.word, each.prefix)
         for command in commands()
+        if command != "serve"  # it listens until it is stopped
         for each in parameters_of(command).values()
         if each.word is not None and (is_number(each.hint) or each.parsed)
     ]

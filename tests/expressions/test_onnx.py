@@ -69,7 +69,7 @@ def test_a_file_is_written_by_the_command(tmp_path, monkeypatch):
 def test_what_is_no_formula_of_a_score_is_refused(tmp_path):
     scores, labels = drawn(5_000)
     pytest.importorskip("onnx")
-    steps = sn.IsotonicCalibrator(strict=True).fit(np.arange(5_000.0), np.random.default_rng(0).random(5_000) < 0.5)
+    steps = sn.IsotonicCalibrator().fit(np.arange(5_000.0), np.random.default_rng(0).random(5_000) < 0.5)
     steps.knots_ = np.arange(3_000.0)
     steps.values_ = np.linspace(0, 1, 3_000)
     with pytest.raises(SettingError, match="more than the 2,000 that an ONNX file takes"):

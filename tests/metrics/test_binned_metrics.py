@@ -319,5 +319,5 @@ def test_users_and_scores_of_other_pairs_are_refused():
 
 
 def test_every_metric_has_a_name_and_a_title():
-    assert set(METRICS) == set(EVERY)
+    assert set(METRICS) == {*EVERY, "calibration_ratio", "normalised_entropy"}
     assert all(metric.title for metric in METRICS.values())

@@ -68,7 +68,8 @@ def test_models_can_be_copied_with_all_they_learned(kind):
 @pytest.mark.parametrize(
     "made",
     [
-        sn.calibration.HistogramCalibrator(n_bins=np.int64(7)), sn.GaussianCalibrator(monotone=np.bool_(True)),
+        sn.calibration.HistogramCalibrator(n_bins=np.int64(7)),
+        sn.GaussianCalibrator(monotone=np.bool_(True), scores_are="scores"),
         sn.ExpectedUtility(max_size=np.int32(9), unsure_below=np.float32(0.5)),
         sn.Threshold(np.float64(0.25)),
         sn.BPR(n_factors=np.int16(4), learning_rate=np.float32(0.5), epochs=np.int64(1)),

@@ -152,8 +152,9 @@ class Calibrator(ProbabilityMap):
         taken, instead = self.scores_are_, "scores" if self.scores_are_ == "probabilities" else "probabilities"
         low, high = sorted([own, other._risk])
         warn(
-            f"all {n_pairs:,} scores lie between 0 and 1 and are taken for {taken}, which explains the labels better "
-            f"than {instead} (log loss {low:.5f} against {high:.5f}); give scores_are={taken!r} to say so yourself"
+            f"all {counted(n_pairs, 'score')} lie between 0 and 1 and are taken for {taken}, which explains the labels "
+            f"better than {instead} (log loss {low:.5f} against {high:.5f}); give scores_are={taken!r} to say so "
+            "yourself"
         )
 
     def _fit_form(self, data: CalibrationSet, level: Level | None) -> WeightedScores:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sureness._wording import counted
 from sureness.cli._console import compiling_announced, say
 from sureness.errors import EmptyError, FileError, OutputError, SettingError, missing_extra
 
@@ -64,7 +65,7 @@ def serve_recommender(
     address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
     listening.listen(2_048)
     about = app.state.service.engine.about()
-    say(f"serving {recommender}: {about['n_users']:,} users, {about['n_items']:,} items")
+    say(f"serving {recommender}: {counted(about['n_users'], 'user')}, {counted(about['n_items'], 'item')}")
     say(f"  explorer   {address}/", f"  API        {address}/openapi.json", f"  metrics    {address}/metrics")
     uvicorn.Server(config).run(sockets=[listening])
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, IntArray
 
 
@@ -15,6 +16,9 @@ class Older(NamedTuple):
     pairs: IntArray  # (m,) position of each row's pair among the pairs of the log
     times: AnyArray  # (m,)
     ratings: AnyArray | None = None  # (m,)
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
     def keep(self, chosen: BoolArray) -> Older | None:
         """The chosen rows; None if there are none."""
@@ -28,7 +32,7 @@ class Older(NamedTuple):
         Examples
         --------
         >>> Older(np.array([0, 1]), np.array([5, 7])).moved(np.array([-1, 0]))
-        Older(pairs=array([0]), times=array([7]), ratings=None)
+        Older(pairs=int64 array (1,), times=int64 array (1,))
         """
         return self._replace(pairs=places[self.pairs]).keep(places[self.pairs] >= 0)
 
@@ -40,6 +44,9 @@ class Events(NamedTuple):
     item_rows: IntArray  # (n,)
     times: AnyArray  # (n,) NaN where there is none, which counts as older than all others
     ratings: AnyArray | None = None  # (n,)
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
     def keep(self, chosen: BoolArray | IntArray) -> Events:
         """The chosen rows."""
@@ -59,7 +66,7 @@ class Events(NamedTuple):
         --------
         >>> latest, older = Events(np.array([0, 1, 0]), np.array([2, 0, 2]), np.array([5, 6, 7])).distinct(3)
         >>> latest.times.tolist(), older
-        ([7, 6], Older(pairs=array([0]), times=array([5]), ratings=None))
+        ([7, 6], Older(pairs=int64 array (1,), times=int64 array (1,)))
         """
         keys = self.user_rows * n_items + self.item_rows
         order = np.argsort(keys, kind="stable")

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, Seed
 from sureness.data.cleaning import MANY_REPEATS, OF_REPEATS
 from sureness.data.interactions import Interactions, check_log, union
@@ -98,6 +99,9 @@ class PastWindow(NamedTuple):
 
     before: Interactions
     during: Interactions  # its `period` is the window
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
 
 def past_windows(log: Interactions, window: Length, *, n: int = 1, until: Time | None = None) -> Iterator[PastWindow]:

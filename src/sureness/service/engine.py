@@ -14,6 +14,7 @@ import polars as pl
 
 from sureness._registry import names
 from sureness._types import AnyArray, BoolArray, FloatArray
+from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap, Segments
 from sureness.data.ids import IdMap
 from sureness.errors import DataError, IdError, SettingError
@@ -91,8 +92,8 @@ class Engine:
     def unknown_user(self, user: messages.Id) -> IdError:
         """Why there is no list."""
         return IdError(
-            f"user {user!r:.80} is not among the {len(self.ids[0]):,} users that the recommender can score; send live "
-            "scores to /v1/lists, which answers for anybody"
+            f"user {user!r:.80} is not among the {counted(len(self.ids[0]), 'user')} that the recommender can score; "
+            "send live scores to /v1/lists, which answers for anybody"
         )
 
     def decided(self, lists: Lists, cut: messages.Cut) -> Lists:
@@ -138,7 +139,8 @@ class Engine:
         for group in groups:
             if group.item_ids is not None and len(group.item_ids) != len(group.scores):
                 raise DataError(
-                    f"item_ids must name the item of each of {len(group.scores):,} scores, got {len(group.item_ids):,}"
+                    f"item_ids must name the item of each of {counted(len(group.scores), 'score')}, "
+                    f"got {len(group.item_ids):,}"
                 )
         lengths = np.array([len(group.scores) for group in groups])
         there = np.arange(lengths.max()) < lengths[:, None]
@@ -157,7 +159,7 @@ class Engine:
         """The domain of each candidate of lists."""
         if self.domains is None:
             raise DataError(
-                "the domains of the items are not known; start the service with --items TABLE that has item_id and "
+                "the domains of the items are not known; start the service with a table of items that has item_id and "
                 "domain, or send groups with domains"
             )
         items = lists.needed("items", self)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from sureness import __version__
+from sureness._wording import counted
 from sureness.service.engine import Engine
 from sureness.service.messages import (
     InferAnswer,
@@ -83,6 +84,8 @@ def _flat(tensor: Tensor) -> list[Any]:
         data = list(chain.from_iterable(data))
     if len(data) != prod(tensor.shape):
         raise RefusedError(
-            422, "request", f"{tensor.name} must have the {prod(tensor.shape):,} values of its shape, got {len(data):,}"
+            422,
+            "request",
+            f"{tensor.name} must have {counted(prod(tensor.shape), 'value')}, as its shape says, got {len(data):,}",
         )
     return data

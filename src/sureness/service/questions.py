@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import ColumnError, DataError, EmptyError, IdError, SettingError
 from sureness.lists import Lists, allocate_budget, allocate_domains, equal_budget, expected_utility
 from sureness.metrics.utility import at_sizes, named_utility
@@ -102,7 +103,7 @@ def _similar_widths(questions: Sequence[LiveLists]) -> list[list[int]]:
         if question.size > 1 and width * question.size > _MOST_CELLS:
             raise SettingError(
                 f"the groups of a request may have {_MOST_CELLS:,} places, got {question.size:,} groups of up to "
-                f"{width:,} candidates; send them in several requests"
+                f"{counted(width, 'candidate')}; send them in several requests"
             )
         own = blocks.setdefault(width.bit_length(), [[]])
         if own[-1] and cells * len(own[-1]) > _MOST_CELLS:
@@ -173,7 +174,7 @@ class Probabilities(Question):
                 raise SettingError(f"the map in force, a {kind}, does not look at {name}; leave it out")
             for each in values.values() if isinstance(values, dict) else (values,):
                 if len(each) != n:
-                    raise DataError(f"{name} must have one entry for each of {n:,} scores, got {len(each):,}")
+                    raise DataError(f"{name} must have one entry for each of {counted(n, 'score')}, got {len(each):,}")
         if absent := [name for name, needed in takes.items() if needed and name not in given]:
             raise ColumnError(f"the map in force, a {kind}, compares the candidates of a group; send {absent[0]}")
         if "groups" in given:
@@ -204,7 +205,7 @@ class PageLists(Question):
         for group in asked.groups:
             if len(group.domains) != len(group.scores):
                 raise DataError(
-                    f"domains must name the domain of each of the {len(group.scores):,} scores, got "
+                    f"domains must name the domain of each of {counted(len(group.scores), 'score')}, got "
                     f"{len(group.domains):,}"
                 )
         lists = engine.decided_live(asked.groups)

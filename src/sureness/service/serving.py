@@ -13,6 +13,7 @@ from typing import TypeVar
 from starlette.applications import Starlette
 from starlette.requests import Request
 
+from sureness._wording import counted
 from sureness.service import messages
 from sureness.service.artefacts import Artefacts, ServedFiles
 from sureness.service.engine import Engine
@@ -89,7 +90,10 @@ class Service:
         """The whole body, if it is not too large and not too slow."""
         most, seconds = self.settings.max_body, self.settings.max_seconds
         too_large = RefusedError(
-            413, "body", f"the body may have {most:,} bytes; send fewer scores in each request", {"Connection": "close"}
+            413,
+            "body",
+            f"the body may have {counted(most, 'byte')}; send fewer scores in each request",
+            {"Connection": "close"},
         )
         announced = request.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > most:

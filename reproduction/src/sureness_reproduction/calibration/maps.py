@@ -208,7 +208,7 @@ def fit(built: sn.CalibrationSet, method: str, risk: str, data: str) -> sn.calib
         calibrator: sn.calibration.Calibrator = _own(method)(**({"risk": risk} if risk else {}))
     else:
         bins = {"n_bins": _HISTOGRAM_BINS.get(data, 15), "binnings": _BINNINGS}
-        calibrator = sn.calibration.make_calibrator(method, risk=risk or "naive", **bins)
+        calibrator = sn.calibration.make_calibrator(method, risk=risk or "naive", scores_are="scores", **bins)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SurenessWarning)  # relative propensities, few positives: the subject here
         try:

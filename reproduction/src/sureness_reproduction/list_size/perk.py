@@ -58,7 +58,7 @@ FORMS = {
     PUBLISHED: Form(_EACH, "fitted", 2_000),
     NOTEBOOK: Form(_EACH, "fitted", 3_000, rescaled=True),
     "uncalibrated": Form(SigmoidCalibrator, "fitted"),
-    "global": Form(sn.PlattCalibrator, "fitted"),
+    "global": Form(partial(sn.PlattCalibrator, scores_are="scores"), "fitted"),
     "user-wise": Form(_EACH, "fitted"),
     "exact": Form(_EACH, "fitted"),
 }
@@ -77,7 +77,9 @@ def form_of(method: str) -> Form:
         return Form(_EACH, "fitted", int(method))
     if kind_of(method) == "policy":
         return Form(sn.calibration.PerUserPlatt, own=load_own(method))
-    return Form(load_own(method) if is_own(method) else partial(sn.calibration.make_calibrator, method))
+    return Form(
+        load_own(method) if is_own(method) else partial(sn.calibration.make_calibrator, method, scores_are="scores")
+    )
 
 
 class Fitted(NamedTuple):
