@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, stdtrit
 
+from sureness._printing import fields_repr
 from sureness._settings import Configurable, clone
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
@@ -45,6 +46,7 @@ class Cutoff:
     kept: float  # candidates per query
     n_queries: int
     n_relevant: int
+    __repr__ = fields_repr
 
     def __str__(self) -> str:
         return (
