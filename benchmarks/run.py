@@ -50,7 +50,7 @@ SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
     "user-maps": sizing.user_maps,
     "expected-utility": sizing.expected,
     "serving": sizing.serving,
-    "maps": deciding.maps_of_users,
+    "fit-recommender": deciding.fitting_recommenders,
     "decide": deciding.one_user,
     "allocation": allocating.allocation,
     "distillation": distilling.epochs,

@@ -169,7 +169,7 @@ def serving(scale: Scale) -> Table:
         times = ratio(found[_AT]["personal"], found[_AT]["top-50"]).value
         bars = (Bar.at_most("lists with personal sizes, times plain top-50 lists", 1.10, times),)
     return Table(
-        "Lists with personal sizes (F1) from stored summaries, time a user",
+        "Lists with personal sizes (F1), time a user",
         ("items", "personal sizes", "scoring + top-50", "times"), [*rows, ("growth exponent", *exponents, "")],
         bars=bars,
         notes=("Both score all items, hide the seen ones and take the top 50.",),

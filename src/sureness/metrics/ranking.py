@@ -177,9 +177,8 @@ def evaluate_ranking(
     >>> evaluate_ranking(MatrixSource(np.array([[0.3, 0.2, 0.1], [0.3, 0.2, 0.1]])), test, metrics=["hit@2", "ndcg@2"])
     RankingQuality(2 users: hit@2 0.5000, ndcg@2 0.3155)
     """
-    length = min(longest(metrics), source.n_items)
     aligned = Aligned.of(source, test, seen, name="test")
-    test = aligned.held_out
+    length, test = min(longest(metrics), source.n_items), aligned.held_out
     judged = np.flatnonzero(test.user_degree) if users is None else check_users(users, source.n_users)
     judged = judged[test.user_degree[judged] > 0]
     if not len(judged):

@@ -294,6 +294,11 @@ def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:
     >>> users.at([1]).to_list(), items.at([0]).to_list()
     (['bob'], [0])
     """
+    if not hasattr(source, "score_block"):
+        raise DataError(
+            f"a source of scores has n_users, n_items and score_block, got {type(source).__name__}; give a matrix as "
+            "MatrixSource(...), or a fitted model of another library as source_of(model, log)"
+        )
     users, items = named(source, "users"), named(source, "items")
     return (
         IdMap.counting(source.n_users) if users is None else users,
