@@ -34,7 +34,7 @@ def read_promise(path: Path) -> list[PromiseTable]:
         tables = []
     if not tables:
         raise FileError(
-            f"{path} must be the JSON of a backtest or of sureness evaluate --json, with rows of promised and realised "
+            f"{path} must be the JSON of a backtest or of an evaluation, with rows of promised and realised "
             f"hits under any of {', '.join(_TABLES)}, got none of them"
         )
     return tables
