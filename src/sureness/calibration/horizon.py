@@ -12,10 +12,14 @@ from sureness.saving.packed import JSON, reals
 Population: TypeAlias = Literal["unseen", "all"]
 """Which pairs a probability is about: those that nobody has seen yet, or all, training pairs among them."""
 
+Given: TypeAlias = Literal["there"]
+"""What a probability supposes: that the user is there, which is to take at least one item in the period."""
+
 _PERIODS = {
     "labelled": "taken in the period of the labels",
     "next": "taken in the next period, once the labelled items are gone",
 }
+_LATER = ("scores", "given")  # fields that older files do not have
 _SAME = 1.05  # periods that differ by less count as equal: months, and shares that were rounded for each user
 _MICROSECONDS_OF_A_DAY = 86_400_000_000
 _A_DATE = 1e10  # periods this long are in microseconds: hours, where seconds would be centuries
@@ -43,10 +47,13 @@ class Horizon:
     population: Population | None = None  # None: the pairs that were given
     which: Literal["labelled", "next"] = "labelled"
     scores: str | None = None  # column of the scores, if it is not called score
+    given: Given | None = None  # "there": if the user takes anything in the period; None: whether or not
 
     @property
     def sentence(self) -> str:
         """What happens to an item with the probability of a map."""
+        if self.given == "there":
+            return "taken in the coming period, if the user is there"
         return _PERIODS[self.which]
 
     def following(self) -> Horizon:
@@ -55,8 +62,7 @@ class Horizon:
 
     def plain(self) -> dict[str, JSON]:
         """As JSON."""
-        plain = asdict(self)
-        return plain if self.scores is not None else {name: plain[name] for name in plain if name != "scores"}
+        return {name: value for name, value in asdict(self).items() if name not in _LATER or value is not None}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any] | None) -> Self:
@@ -67,6 +73,8 @@ class Horizon:
             raise ValueError(
                 f"a period or a population that there is not: {found.which!r:.60}, {found.population!r:.60}"
             )
+        if found.given not in (None, *get_args(Given)):
+            raise ValueError(f"a condition that there is not: {found.given!r:.60}")
         return found
 
     @classmethod

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sureness._printing import fields_repr
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.maps import Observed, Segments
 from sureness.calibration.usable import MaskedCandidates
@@ -33,6 +34,9 @@ class ListSample(NamedTuple):
     scores: FloatArray  # (n, best) -inf: there is none
     hits: BoolArray  # (n, best) whether it was held out
     n_below: IntArray  # (n,) held-out items below the best candidates
+    weight: FloatArray | None = None  # (n,) how much each user counts; None: all the same
+    history: IntArray | None = None  # (n,) items that scores were trained on; None: those of what was seen
+    traits: Mapping[str, AnyArray] = {}  # further ones, (n,) or (n, best), by name
 
     def __repr__(self) -> str:
         return fields_repr(self)
@@ -49,9 +53,10 @@ class ListSample(NamedTuple):
 
     def pairs(self, observed: Observed) -> CalibrationSet:
         """The candidates as a calibration set, user by user, best first."""
-        there, horizon = self.there, observed.horizon
+        there, groups, horizon = self.there, self.groups, observed.horizon
+        weight = None if self.weight is None else self.weight[groups]
         pairs = ScoredPairs(
-            self.scores[there], self.hits[there], self.users[self.groups], self.items[there].astype(np.int64)
+            self.scores[there], self.hits[there], self.users[groups], self.items[there].astype(np.int64), weight
         )
         return CalibrationSet.from_chunks(
             [pairs], held_out_share=horizon.held_out_share or 1.0, period=horizon.period, log_share=horizon.log_share,
@@ -67,6 +72,11 @@ class ListSample(NamedTuple):
         users, items = self.users[self.groups], self.items[self.there]
         return {"segment": told.of_pairs(users, items)} if isinstance(told, Segments) else told.of_pairs(users, items)
 
+    def further(self) -> dict[str, AnyArray]:
+        """The further traits of the candidates by name, in the order of `pairs`."""
+        there, groups = self.there, self.groups
+        return {name: values[groups] if values.ndim == 1 else values[there] for name, values in self.traits.items()}
+
 
 def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> ListSample:
     """The best candidates of `n_users` users, or of up to five times as many until 10,000 of them were held out.
@@ -80,14 +90,28 @@ def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> 
     seed : int
         Of the hash by which users are chosen.
     """
-    source, held_out = observed.source, observed.held_out
-    if not len(held_out):
+    if not len(observed.held_out):
         raise EmptyError("held_out must hold at least one positive that the source knows, got none")
+    sample = drawn_lists(observed, best, n_users, seed)
+    if not sample.hits.any():
+        raise EmptyError(
+            f"no held-out item is among the best {best} candidates of any user, so there is nothing to fit; check that "
+            "scores are higher for better items, and that the held-out items are not among those seen"
+        )
+    return sample
+
+
+def drawn_lists(
+    observed: Observed, best: int, n_users: int, seed: int = 0, *, among: BoolArray | None = None
+) -> ListSample:
+    """`sample_lists` of some users (a mask; by default all), whether anything of them was held out or not."""
+    source = observed.source
     order = np.argsort(hash_ids(id_maps(source)[0].ids, seed), kind="stable")
+    order = order if among is None else order[among[order]]
     masked = MaskedCandidates.of(source.n_users)
     parts: list[ListSample] = []
     n_hits = done = 0
-    most = min(source.n_users, MOST_TIMES * n_users)
+    most = min(len(order), MOST_TIMES * n_users)
     while done < most and n_hits < ENOUGH:
         missing = n_users if not done else 1 + int((ENOUGH - n_hits) * done / max(n_hits, 1))
         stop = min(done + missing, most)
@@ -95,12 +119,39 @@ def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> 
         n_hits, done = sum(int(np.count_nonzero(part.hits)) for part in parts), stop
         observed.progress("looking at candidates", done, most)
     masked.warn()
-    if not n_hits:
-        raise EmptyError(
-            f"no held-out item is among the best {best} candidates of any user, so there is nothing to fit; check that "
-            "scores are higher for better items, and that the held-out items are not among those seen"
+    width = min(best, source.n_items)
+    return joined_lists(parts) if parts else _nobody(width)
+
+
+def _nobody(width: int) -> ListSample:
+    none, nothing = np.empty(0, dtype=np.int64), np.empty((0, width))
+    return ListSample(none, nothing.astype(np.int64), nothing, nothing.astype(bool), none)
+
+
+def joined_lists(parts: Sequence[ListSample]) -> ListSample:
+    """Several samples as one; narrower ones are filled with candidates that there are not."""
+    width = max(part.items.shape[1] for part in parts)
+    fills = {"items": -1, "scores": -np.inf, "hits": False}
+
+    def column(name: str) -> AnyArray | None:
+        values = [getattr(part, name) for part in parts]
+        if any(value is None for value in values):
+            return None
+        return np.concatenate([_filled(value, width, fills[name]) if name in fills else value for value in values])
+
+    traits = {
+        name: np.concatenate(
+            [value if (value := part.traits[name]).ndim == 1 else _filled(value, width, np.nan) for part in parts]
         )
-    return ListSample(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        for name in parts[0].traits
+    }
+    columns: dict[str, Any] = {name: column(name) for name in ListSample._fields[:-1]}
+    return ListSample(**columns, traits=traits)
+
+
+def _filled(values: AnyArray, width: int, fill: Any) -> AnyArray:
+    missing = width - values.shape[1]
+    return values if not missing else np.pad(values, ((0, 0), (0, missing)), constant_values=fill)
 
 
 def _looked_at(observed: Observed, users: IntArray, best: int, masked: MaskedCandidates) -> list[ListSample]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -185,10 +185,14 @@ class ListCalibrator(ProbabilityMap):
     def fit_sample(self, observed: Observed, sample: ListSample) -> Self:
         self._check_settings()
         data = sample.pairs(observed)
-        history = None if observed.seen is None else observed.seen.user_degree[sample.users][sample.groups]
+        history = sample.history
+        if history is None and observed.seen is not None:
+            history = observed.seen.user_degree[sample.users]
+        history = None if history is None else history[sample.groups]
         traits = _columns(sample.fields(observed) or None, len(sample.groups))
         if isinstance(observed.segments, Segments):
             traits = {name: column.cast(pl.String) for name, column in traits.items()}
+        traits |= _columns(sample.further() or None, len(sample.groups))
         return self._learn(data, data.gather(), sample.groups, history, traits, sampled=True)
 
     def _learn(
@@ -466,9 +470,9 @@ class ListCalibrator(ProbabilityMap):
         if self.activity_ is not None and history is None:
             raise ColumnError("the map was fitted with the history of each group; give history=")
 
-    def check_fields(self, told: Segments | Fields | None) -> None:
-        """Refuse fields of a recommender that lack a trait of the map."""
-        wanted = (*self.numeric_, *self.named_)
+    def check_fields(self, told: Segments | Fields | None, further: Collection[str] = ()) -> None:
+        """Refuse fields of a recommender that lack a trait of the map; `further` traits are known in another way."""
+        wanted = [name for name in (*self.numeric_, *self.named_) if name not in further]
         names = ("segment",) if isinstance(told, Segments) else () if told is None else told.names
         if absent := [name for name in wanted if name not in names]:
             raise SettingError(

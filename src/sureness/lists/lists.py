@@ -44,6 +44,7 @@ class Lists:
     n_relevant: IntArray | None = None  # (n,) how many relevant items there were, in the list or not
     promised: FloatArray | None = None  # (n, width) probabilities of the period of the hits, if it is another one
     features: FloatArray | None = None  # (n, width, d) what else is known about each item, for learned policies
+    there: FloatArray | None = None  # (n,) chance of being there, if probabilities are those of users who are
     items: IntArray | None = None  # (n, width) rows of the items, EMPTY after the last
     places: IntArray | None = None  # (n, width) where each item stands in the scores that were given, best first
     sizes: IntArray | None = None  # (n,) how many items are shown, as a policy decided
@@ -123,6 +124,7 @@ class Lists:
         Returns
         -------
         table with the columns user_id, rank, item_id, score, probability, list_size, expected_utility, unsure
+            Where the chance of being there is known, also probability_in_period, after probability.
         """
         score = self.needed("scores", "a table").astype(np.float32)
         names = {
@@ -132,8 +134,16 @@ class Lists:
             "unsure": "unsure",
         }
         decided = {name: self.needed(column, "a table") for name, column in names.items()}
+        if self.there is not None:
+            decided = {"probability": decided.pop("probability"), "probability_in_period": self.in_period, **decided}
         table = list_table(self.shown, users, items, score=score, **decided)
         return table.with_columns(pl.col("expected_utility").fill_nan(None))
+
+    @property
+    def in_period(self) -> FloatArray:
+        """The probability of each item whether or not the user is there; shape (n, width)."""
+        there = self.needed("there", "a probability in a period")
+        return np.asarray(there[:, None] * self.needed("probabilities", "a probability in a period"))
 
     def take(self, rows: IntArray | BoolArray) -> Self:
         """Some of the users."""
@@ -186,6 +196,7 @@ _REMEDIES = {
     "probabilities": "calibrate the scores first",
     "hits": "give labels of a past period",
     "n_relevant": "give labels of a past period",
+    "there": "make them with ConfidentRecommender.forward",
     "sizes": "let a policy decide",
     "expected": "let a policy decide",
     "unsure": "let a policy decide",

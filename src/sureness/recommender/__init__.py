@@ -10,5 +10,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "confident": ["ConfidentRecommender"],
         "run": ["DistilledRuns", "Run", "open_run", "pack_source"],
         "expecting": ["Below", "Target"],
+        "forward": ["TrainedWindow", "trained_windows"],
     },
 )

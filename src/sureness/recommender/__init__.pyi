@@ -5,6 +5,8 @@ from sureness.recommender.choosing import ways_to_decide as ways_to_decide
 from sureness.recommender.confident import ConfidentRecommender as ConfidentRecommender
 from sureness.recommender.expecting import Below as Below
 from sureness.recommender.expecting import Target as Target
+from sureness.recommender.forward import TrainedWindow as TrainedWindow
+from sureness.recommender.forward import trained_windows as trained_windows
 from sureness.recommender.mapped import MappedSource as MappedSource
 from sureness.recommender.run import DistilledRuns as DistilledRuns
 from sureness.recommender.run import Run as Run
@@ -19,8 +21,10 @@ __all__ = [
     "Run",
     "SIMPLE",
     "Target",
+    "TrainedWindow",
     "choose_list_sizes",
     "open_run",
     "pack_source",
+    "trained_windows",
     "ways_to_decide",
 ]

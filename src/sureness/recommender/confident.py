@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal, Self, cast
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._progress import Progress, silent
+from sureness._progress import Progress, part_of, silent
 from sureness._settings import Configurable, clone, written
 from sureness._types import IntArray
 from sureness._wording import counted
@@ -23,6 +23,7 @@ from sureness.calibration.list_sample import sample_lists
 from sureness.calibration.lists import ListCalibrator, check_history
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map
 from sureness.data.interactions import Interactions, union
+from sureness.data.times import Length
 from sureness.errors import DataError, NotFittedError, SettingError, VersionError, warn
 from sureness.lists.comparing import PolicyComparison, compare_policies
 from sureness.lists.lists import Lists
@@ -35,6 +36,20 @@ from sureness.numerics.ranking import members
 from sureness.recommender.candidates import candidate_blocks, live_candidates
 from sureness.recommender.chances import Chances
 from sureness.recommender.expecting import Below, Target, check_target, report_unmet
+from sureness.recommender.forward import (
+    ActivityTable,
+    Known,
+    Promised,
+    Train,
+    TrainedWindow,
+    given,
+    known_of,
+    last_window,
+    pooled,
+    there_in,
+    trained_on,
+    trained_windows,
+)
 from sureness.recommender.mapped import MappedSource, kept_map
 from sureness.recommender.run import check_given_source
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none, real, reals
@@ -166,6 +181,101 @@ class ConfidentRecommender(Configurable, Savable):
         if type(policy).fit is not ListSizePolicy.fit:
             policy.fit(self._joined(validation, before, labelled=True))
 
+    @classmethod
+    def forward(
+        cls,
+        log: Interactions,
+        train: Train,
+        *,
+        window: Length,
+        windows: int = 3,
+        calibrator: ProbabilityMap | None = None,
+        policy: ListSizePolicy | None = None,
+        segments: Segments | Fields | Literal["domain"] | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """A recommender for the window that begins at the end of a log, fitted to the last windows of it.
+
+        For each past window, a model is trained on what came before it, and its candidates are labelled by what users
+        took in the window, if they were there at all; the map is fitted to all windows, of which each counts half as
+        much as the one after it. The model of the result is trained on the whole log. Its probabilities are those of
+        the next window, if the user is there, which is to take at least one item; tables also have
+        probability_in_period, that times the chance of being there.
+
+        Parameters
+        ----------
+        log : Interactions
+            With times.
+        train : function of a log, or model
+            What trains a recommender: a function that is given a log and returns a source or a fitted model of a
+            library that `source_of` knows; or a model that is not fitted, of ours or of implicit.
+        window : text, number or timedelta
+            How long the next window is, such as 30d, 2w or 1mo; see `past_windows`.
+        windows : int
+            How many past ones to learn from.
+        calibrator, policy, segments
+            As for the constructor; segments are those of the users or items of the whole log.
+        progress : Progress
+
+        Examples
+        --------
+        >>> from sureness.sources.svd import svd_source
+        >>> rng = np.random.default_rng(0)
+        >>> user, item, day = rng.integers(100, size=4_000), rng.integers(60, size=4_000), rng.integers(120, size=4_000)
+        >>> log = Interactions.of(user, item, times=np.datetime64("2024-01-01") + day)
+        >>> recommender = ConfidentRecommender.forward(log, svd_source, window="15d")
+        >>> recommender.recommend([3]).columns[3:6]
+        ['score', 'probability', 'probability_in_period']
+        >>> recommender.horizon_.sentence
+        'taken in the coming period, if the user is there'
+        """
+        past = trained_windows(log, train, window, n=windows, progress=progress)
+        progress("training on the whole log", 0, 1)
+        source = trained_on(train, log)
+        return cls(source, calibrator, policy, segments=segments).fit_windows(log, past, progress=progress)
+
+    def fit_windows(self, log: Interactions, windows: Sequence[TrainedWindow], *, progress: Progress = silent) -> Self:
+        """Fit the calibrator and the policy on past windows, and summarise every user as things are after a log.
+
+        Parameters
+        ----------
+        log : Interactions
+            What the source was trained on: all that came before the next window.
+        windows : sequence of TrainedWindow
+            The oldest first; see `trained_windows`.
+        progress : Progress
+        """
+        learner = copy.copy(self)
+        learner._learn_windows(log, windows, progress)
+        vars(self).update(vars(learner))
+        return self
+
+    def _learn_windows(self, log: Interactions, windows: Sequence[TrainedWindow], progress: Progress) -> None:
+        source, policy = self.source, self._unfitted_policy()
+        expected = check_target(self.expected_relevant, source.n_users)
+        best = min(max(_BEST, policy.max_size), _MOST_BEST)
+        given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
+        best, n_users = (given.best, given.n_groups) if isinstance(given, ListCalibrator) else (best, _LEARNING_USERS)
+        trained = log.aligned(*id_maps(source))
+        segments = self._segments_of(trained)
+        activity = ActivityTable.fit([window.past for window in windows])
+        samples, seed = [], getattr(given, "seed", 0)
+        for number, window in enumerate(windows):
+            sample = window.sample(best, n_users, seed, part_of(progress, number, len(windows), f"window {number + 1}"))
+            known = known_of(window.source, window.past.before, activity.predict_at(window.past.before, window.start))
+            samples.append(sample._replace(traits={name: v[sample.users] for name, v in known.traits.items()}))
+        sample = pooled(samples, windows, source)
+        observed = Observed(source, last_window(windows, source), trained, segments, progress)
+        fitted = clone(given).fit_sample(observed, sample)
+        fitted.horizon_ = replace(fitted.horizon_, given="there")
+        self.trained_, self.held_out_ = trained, trained.keep(np.empty(0, dtype=np.int64))
+        self.seen_ = trained
+        now = known_of(source, log, activity.predict_at(log, windows[-1].end))
+        mapped = MappedSource.of(source, fitted, segments, trained, now.traits)
+        below = Below.learned(sample.n_below, np.exp(sample.traits["expected"]), sample.weight)
+        self.chances_ = Chances(mapped, best, below, fitted.horizon_, expected, known=now)
+        self.policy_ = policy
+
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
         calibrator, policy = self.calibrator, self.policy
@@ -232,7 +342,7 @@ class ConfidentRecommender(Configurable, Savable):
             the policy does not look at it. A user whose list is empty has no row; `sizes` has everyone.
         """
         rows, done = self._rows(users), 0
-        parts = [self._table(self.policy_.decide(_nobody()))]
+        parts = [self._table(self.policy_.decide(self._nobody()))]
         for part, n_users in self.tables(rows):
             parts.append(part)
             done += n_users
@@ -303,11 +413,11 @@ class ConfidentRecommender(Configurable, Savable):
             for name, given in (("item_ids", item_ids), ("history", history)):
                 if given is not None:
                     raise SettingError(f"{name} belongs to live scores, but scores are missing; give both")
-            return self.policy_.decide(Lists.joined([*self._shown(self._rows(user_ids))] or [_nobody()]))
+            return self.policy_.decide(Lists.joined([*self._shown(self._rows(user_ids))] or [self._nobody()]))
         users, names = id_maps(self.source)
         rows = self._rows(None) if user_ids is None else users.rows(user_ids)
         if not len(rows):
-            return self.policy_.decide(_nobody())
+            return self.policy_.decide(self._nobody())
         found = live_candidates(
             scores, item_ids, rows, names, self._width, seen=self.seen_, later=self.held_out_, best=self.chances_.best
         )
@@ -392,7 +502,9 @@ class ConfidentRecommender(Configurable, Savable):
         lists = self.lists(labels=test)
         return compare_policies(entries, lists, chosen, reference=reference)
 
-    def promise(self, test: Interactions, *, by: By | Fields | Segments = "rank") -> pl.DataFrame:
+    def promise(
+        self, test: Interactions, *, by: By | Fields | Segments = "rank", of: Promised | None = None
+    ) -> pl.DataFrame:
         """Realised over promised hits of the shown items, in total and by rank; see `sureness.lists.promise`.
 
         With `Fields` or `Segments` by groups of users and items: is anyone promised more than they get?
@@ -403,6 +515,10 @@ class ConfidentRecommender(Configurable, Savable):
             What came in the period after the validation items. If it is known to hold more or less than theirs, the
             promise is that of its period, see `lists`.
         by : {"rank", "probability"}, Fields or Segments
+        of : {"there", "period"}, optional
+            Of a recommender made with `forward`: "there", the default, compares `probability` with the hits of users
+            who took at least one item in the test, known to the recommender or not; "period" compares
+            `probability_in_period` with the hits of all users.
         """
         self._check_fitted()
         if isinstance(by, Fields | Segments):
@@ -412,7 +528,14 @@ class ConfidentRecommender(Configurable, Savable):
                 "the probabilities are of preference, and a log holds interactions, so it cannot keep "
                 "their promise; expected_relevant='carried' makes them those of a period"
             )
-        return promise(self.lists(labels=test), self.policy_, by=by)
+        lists = self.lists(labels=test)
+        if self.chances_.known is not None:
+            lists = given(lists, of or "there", there_in(test, id_maps(self.source)[0]))
+        elif of == "there":
+            raise SettingError(
+                "the chance of being there is not known of this recommender; make it with forward, or leave of out"
+            )
+        return promise(lists, self.policy_, by=by)
 
     # --- saving -----------------------------------------------------------------------------------------------------
 
@@ -440,6 +563,8 @@ class ConfidentRecommender(Configurable, Savable):
             settings["expected_relevant"] = self.expected_relevant
         else:
             arrays["expected_relevant"] = np.asarray(self.expected_relevant, dtype=np.float64)
+        if self.chances_.known is not None:
+            arrays |= {f"known_{name}": values for name, values in self.chances_.known._asdict().items()}
         level = self.chances_.level
         state: dict[str, JSON] = {
             "shape": [self.source.n_users, self.source.n_items],
@@ -483,13 +608,17 @@ class ConfidentRecommender(Configurable, Savable):
         opened.trained_ = parts.open("trained", users=users, items=items) if "trained" in packed.parts else None
         logs = [log for log in (opened.trained_, opened.held_out_) if log is not None]
         opened.seen_ = logs[0] if len(logs) == 1 else union(logs)
+        known = None
+        if "known_chance" in packed.arrays:
+            known = Known(*(packed.array(f"known_{name}", "f", source.n_users) for name in Known._fields))
         opened.chances_ = Chances(
-            MappedSource.of(source, map_, segments, opened.trained_),
+            MappedSource.of(source, map_, segments, opened.trained_, None if known is None else known.traits),
             int(real(state["best"])),
             Below.of(state["below"]),
             Horizon.of(cast(dict[str, JSON], packed.about["horizon"])),
             check_target(opened.expected_relevant, source.n_users),
             Level(*reals(state["level"], n=2).tolist()),
+            known,
         )
         return opened
 
@@ -541,7 +670,7 @@ class ConfidentRecommender(Configurable, Savable):
             if times is not None:
                 lists = replace(lists, promised=convert(lists.needed("probabilities", self), times))
             parts.append(lists)
-        return Lists.joined(parts or [_nobody()])
+        return Lists.joined(parts or [self._nobody()])
 
     def _horizon_of(self, fitted: ProbabilityMap, validation: Interactions, before: Interactions | None) -> Horizon:
         """What the probabilities of the lists are about."""
@@ -576,11 +705,11 @@ class ConfidentRecommender(Configurable, Savable):
         ids, _ = id_maps(self.source)
         return ids.known_rows(users, "users")
 
+    def _nobody(self) -> Lists:
+        nothing = np.empty((0, 1), dtype=np.int64)
+        there = None if self.chances_.known is None else np.empty(0)
+        return replace(Lists.of(probabilities=nothing, scores=nothing), items=nothing, places=nothing, there=there)
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "policy_"):
             raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(seen, validation) first")
-
-
-def _nobody() -> Lists:
-    nothing = np.empty((0, 1), dtype=np.int64)
-    return replace(Lists.of(probabilities=nothing, scores=nothing), items=nothing, places=nothing)

@@ -36,7 +36,7 @@ class Below:
     __repr__ = fields_repr
 
     @classmethod
-    def learned(cls, n_below: IntArray, history: IntArray) -> Self:
+    def learned(cls, n_below: IntArray, history: FloatArray | IntArray, weight: FloatArray | None = None) -> Self:
         """From users with the number of their held-out items below the best candidates.
 
         Examples
@@ -49,7 +49,7 @@ class Below:
         knots = knots_between(amount, np.repeat(amount, n_below) if n_below.any() else amount, _RAMPS)
         columns = np.stack([np.ones(len(amount)), *ramps(np.clip(amount, knots[0], knots[-1]), knots)], axis=1)
         penalty = np.maximum(columns.var(axis=0), 1e-9)
-        theta = fit_poisson(columns, n_below, penalty)
+        theta = fit_poisson(columns, n_below, penalty, weight)
         return cls(float(theta[0]), Curve(knots, theta[1:]))
 
     def expected(self, history: FloatArray | IntArray) -> FloatArray:

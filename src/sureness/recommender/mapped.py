@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,14 +44,18 @@ class MappedSource:
         fitted: ProbabilityMap,
         segments: Segments | Fields | None,
         trained: Interactions | None = None,
+        known: Mapping[str, FloatArray] | None = None,
     ) -> MappedSource:
-        """Look up segments and traits once, for all users or items."""
+        """Look up segments and traits once, for all users or items; `known` has further numbers of users by name."""
         history = None if trained is None else trained.user_degree
         if segments is not None:
             segments.check(source)
         if isinstance(fitted, ListCalibrator):
-            fitted.check_fields(segments)
-            return cls(source, fitted, segments, history=history, traits=_traits(fitted, segments))
+            further = known or {}
+            fitted.check_fields(segments, further)
+            traits = _traits(fitted, segments)
+            traits |= {name: ("users", np.append(values, np.nan)) for name, values in further.items()}
+            return cls(source, fitted, segments, history=history, traits=traits)
         numbers = None
         if segments is not None and isinstance(fitted, SegmentCalibrator):
             numbers = fitted.pair_numbers(segments)

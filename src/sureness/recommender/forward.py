@@ -1,0 +1,247 @@
+"""Forward in time: recommenders trained before past windows of a log, and what they showed of those windows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from sureness._printing import fields_repr
+from sureness._progress import Progress, silent
+from sureness._settings import Configurable, clone
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.calibration.list_sample import ListSample, drawn_lists, joined_lists
+from sureness.calibration.maps import Observed
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.data.time_splitting import PastWindow, past_windows
+from sureness.data.times import Length, Time
+from sureness.errors import DataError, EmptyError, IdError
+from sureness.lists.lists import Lists
+from sureness.numerics.checks import check_choice
+from sureness.sources.adapters.recognising import source_of
+from sureness.sources.aligned import among
+from sureness.sources.base import ScoreSource, id_maps, named
+
+Train: TypeAlias = Callable[[Interactions], Any] | Any
+"""How a recommender is trained: a function of a log, or a model that is not fitted, of ours or of implicit."""
+
+Promised: TypeAlias = Literal["there", "period"]
+"""Which promise is judged: that to users who are there, or that of the period to all."""
+
+HALF_LIFE = 1.0
+"""Windows after which a past window counts half as much."""
+
+
+_FEWEST = 1e-6  # expected items of a user who is there
+
+
+class Known(NamedTuple):
+    """What is known of users when a window begins; arrays of shape (n_users,)."""
+
+    chance: FloatArray  # of being there in it
+    expected: FloatArray  # number of new items, if there
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
+
+    @property
+    def traits(self) -> dict[str, FloatArray]:
+        """Traits for the map for lists."""
+        return {"expected": np.log(np.maximum(self.expected, _FEWEST))}
+
+    def of(self, name: str, users: IntArray) -> FloatArray:
+        """One column for some users, who may be unknown (-1): those have its mean."""
+        values: FloatArray = getattr(self, name)
+        return np.append(values, values.mean())[users]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedWindow:
+    """A past window with a recommender that was trained on what came before it. Build it with `of`."""
+
+    past: PastWindow
+    source: ScoreSource
+    before: Interactions  # with the rows and columns of the source
+    during: Interactions  # the same
+    there: BoolArray  # (n_users,) which users took at least one item in the window, known to the source or not
+
+    __repr__ = fields_repr
+
+    @classmethod
+    def of(cls, past: PastWindow, train: Train) -> TrainedWindow:
+        """Train a recommender on what came before a window."""
+        source = trained_on(train, past.before)
+        users, items = id_maps(source)
+        before, during = (part.aligned(users, items) for part in past)
+        return cls(past, source, before, during, there_in(past.during, users))
+
+    @property
+    def start(self) -> float:
+        """When the window begins."""
+        assert self.past.during.period is not None
+        return self.past.during.period[0]
+
+    @property
+    def end(self) -> float:
+        """When the window ends."""
+        assert self.past.during.period is not None
+        return self.past.during.period[1]
+
+    @property
+    def new(self) -> Interactions:
+        """What came in the window and had not come before."""
+        return self.during.keep(~among(self.during, self.before))
+
+    def sample(self, best: int, n_users: int, seed: int, progress: Progress = silent) -> ListSample:
+        """The best candidates of users who were there, with what they took as hits."""
+        observed = Observed(self.source, self.new, self.before, progress=progress)
+        sample = drawn_lists(observed, best, n_users, seed, among=self.there)
+        return sample._replace(history=self.before.user_degree[sample.users])
+
+
+def trained_windows(
+    log: Interactions, train: Train, window: Length, *, n: int, until: Time | None = None, progress: Progress = silent
+) -> list[TrainedWindow]:
+    """The last windows of a log, the oldest first, each with a recommender trained on what came before it."""
+    found = []
+    for number, past in enumerate(past_windows(log, window, n=n, until=until)):
+        progress("training before past windows", number, n)
+        found.append(TrainedWindow.of(past, train))
+    return found
+
+
+def trained_on(train: Train, log: Interactions) -> ScoreSource:
+    """A recommender trained on a log, whose users and items without a pair are left out."""
+    known = log.compact()
+    if not len(known):
+        raise EmptyError("there is nothing to train on before the first window; take fewer or shorter windows")
+    train = train() if isinstance(train, type) else train
+    if hasattr(train, "fit"):
+        model = _fitted(train, known)
+    elif callable(train):
+        model = train(known)
+    else:
+        raise DataError(f"train must be a function of a log, or a model that is not fitted, got {train!r:.60}")
+    source = model if isinstance(model, ScoreSource) else source_of(model, known)
+    for side in ("users", "items"):
+        if named(source, side) is None and not getattr(known, side).same_as(
+            IdMap.counting(getattr(source, f"n_{side}"))
+        ):
+            raise IdError(
+                f"train must return a source with the ids of its {side}, got one without; give it "
+                f"{side}=log.{side} of the log that it is called with"
+            )
+    return source
+
+
+def _fitted(model: Any, log: Interactions) -> Any:
+    """A copy of a model, fitted to a log; models of other libraries take its matrix."""
+    if isinstance(model, Configurable):
+        return clone(model).fit(log)  # type: ignore[attr-defined]
+    fresh = copy.deepcopy(model)
+    quiet = {"show_progress": False} if "show_progress" in signature(fresh.fit).parameters else {}
+    fresh.fit(log.matrix, **quiet)
+    return source_of(fresh, log)
+
+
+def there_in(during: Interactions, users: IdMap) -> BoolArray:
+    """Which users took at least one item in a log, whatever it was; shape (n_users,)."""
+    rows = during.users.rows(users.ids)
+    return np.asarray((rows >= 0) & (np.append(during.user_degree, 0)[rows] > 0))
+
+
+def pooled(samples: Sequence[ListSample], windows: Sequence[TrainedWindow], now: ScoreSource) -> ListSample:
+    """The samples of several windows, the oldest first, as one with the rows of another source.
+
+    The weight halves with each window back.
+    """
+    users, items = id_maps(now)
+    parts = []
+    for back, (sample, window) in enumerate(zip(reversed(samples), reversed(windows), strict=True)):
+        own_users, own_items = id_maps(window.source)
+        rows = users.rows(own_users.at(sample.users))
+        columns = _rows_of(items, own_items)[sample.items]
+        weight = np.full(len(rows), 0.5 ** (back / HALF_LIFE))
+        parts.append(sample._replace(users=rows, items=columns, weight=weight))
+    return joined_lists(parts)
+
+
+def _rows_of(ids: IdMap, others: IdMap) -> IntArray:
+    """The row of each id of another map, with -1 for unknown ones, and once more at the end for row -1."""
+    return np.append(ids.rows(others.ids), -1)
+
+
+# --- who will be there ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ActivityTable:
+    """Chance of being there and number of new items by recency and frequency: 42 cells."""
+
+    there: FloatArray
+    new: FloatArray
+    length: float
+
+    @classmethod
+    def fit(cls, windows: Sequence[PastWindow]) -> ActivityTable:
+        """From past windows, the oldest first."""
+        weights, come, took = np.full(42, 1e-9), np.zeros(42), np.zeros(42)
+        overall = []
+        for back, (before, during) in enumerate(reversed(windows)):
+            start, end = during.period  # type: ignore[misc]
+            cells, known = _cells(before, start, end - start), before.user_degree > 0
+            weight = 0.5 ** (back / HALF_LIFE) * known
+            there = during.user_degree > 0
+            new = np.bincount(during.user_rows[~among(during, before)], minlength=before.n_users)
+            weights += np.bincount(cells, weight, 42)
+            come += np.bincount(cells, weight * there, 42)
+            took += np.bincount(cells, weight * new, 42)
+            overall.append((there & known).mean())
+        chance = (come + 5 * come.sum() / weights.sum()) / (weights + 5)
+        new = (took + 5 * took.sum() / max(come.sum(), 1e-9)) / (come + 5)
+        return cls(chance, new, end - start)
+
+    def predict_at(self, before: Interactions, start: float) -> Known:
+        """What is known of the users of a log when a window begins."""
+        cells = _cells(before, start, self.length)
+        return Known(self.there[cells], self.new[cells])
+
+
+def _recency(before: Interactions, start: float, length: float) -> tuple[FloatArray, IntArray]:
+    rows = before.every_row()
+    last = np.full(before.n_users, np.nan)
+    order = np.argsort(rows.times, kind="stable")
+    last[rows.user_rows[order]] = rows.times[order]
+    since = np.nan_to_num((start - last) / length, nan=1e3)
+    return np.log1p(np.maximum(since, 0.0)), np.bincount(rows.user_rows, minlength=before.n_users)
+
+
+def _cells(before: Interactions, start: float, length: float) -> IntArray:
+    recency, frequency = _recency(before, start, length)
+    by_recency = np.searchsorted(np.log1p([0.05, 0.2, 0.5, 1, 2, 4]), recency)
+    return np.asarray(6 * by_recency + np.searchsorted([1, 3, 10, 30, 100], frequency))
+
+
+def given(lists: Lists, of: Promised, there: BoolArray) -> Lists:
+    """Lists with hits and the promise that they are compared with; `there`: which users were, (n_users,)."""
+    check_choice(of, "of", get_args(Promised))
+    if of == "there":
+        return lists.take(there[lists.users])
+    chance = lists.needed("there", "a promise for the period")
+    return replace(lists, promised=chance[:, None] * lists.promises("a promise"))
+
+
+def known_of(source: ScoreSource, before: Interactions, found: Known) -> Known:
+    """What is known of the users of a source, from that of the users of a log."""
+    rows = before.users.rows(id_maps(source)[0].ids)
+    return Known(*(found.of(name, rows) for name in Known._fields))
+
+
+def last_window(windows: Sequence[TrainedWindow], source: ScoreSource) -> Interactions:
+    """What came in the last window, with the rows and columns of another source."""
+    return replace(windows[-1].past.during, notes=()).aligned(*id_maps(source))

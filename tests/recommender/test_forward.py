@@ -1,0 +1,139 @@
+"""Recommenders that are fitted to past windows keep their promise in the next one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sureness as sn
+from sureness.calibration.maps import Segments
+from sureness.data.time_splitting import past_windows
+from sureness.errors import ColumnError, DataError, IdError, SettingError
+from sureness.recommender.expecting import Below
+from sureness.recommender.forward import TrainedWindow, there_in, trained_on, trained_windows
+from tests.recommender.returning import WINDOW, returning_log
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*that the source does not know")
+
+
+def _svd(log: sn.Interactions) -> sn.FactorSource:
+    return sn.svd_source(log, n_factors=6)
+
+
+@pytest.fixture(scope="module")
+def last():
+    return next(past_windows(returning_log(), WINDOW, n=1))
+
+
+@pytest.fixture(scope="module")
+def recommender(last):
+    return sn.ConfidentRecommender.forward(last.before, _svd, window=WINDOW)
+
+
+def test_the_promise_holds_in_the_next_window_for_users_who_are_there(last, recommender):
+    total = recommender.promise(last.during).row(0, named=True)
+    assert total["promised"] > 500
+    assert total["low"] < 1.05
+    assert total["high"] > 0.95
+
+
+def test_the_promise_holds_for_users_seen_in_the_window_before_and_for_others(last, recommender):
+    during = next(past_windows(last.before, WINDOW, n=1)).during
+    users = recommender.source.users
+    seen = Segments(np.where(there_in(during, users), "seen", "not seen"), of="users")
+    groups = recommender.promise(last.during, by=seen).filter(field="segment")
+    assert groups["ratio"].is_between(0.8, 1.25).all(), groups
+
+
+def test_each_window_is_judged_with_a_model_of_what_came_before_it(last):
+    trained: list[tuple[float, int]] = []
+
+    def train(log):
+        trained.append((float(log.every_row().times.max()), len(log)))
+        return _svd(log)
+
+    sn.ConfidentRecommender.forward(last.before, train, window=WINDOW, windows=2)
+    end = float(np.nextafter(last.before.every_row().times.max(), np.inf))
+    assert [time < limit for (time, _), limit in zip(trained, (end - 2 * WINDOW, end - WINDOW, end), strict=True)]
+    assert trained[-1][1] == len(last.before)
+    assert sorted(trained) == trained
+
+
+def test_a_repeat_is_not_a_hit_but_its_user_is_there():
+    log = sn.Interactions.of(
+        ["ann", "ann", "bob", "bob", "cat", "ann", "bob"], [1, 2, 1, 3, 2, 1, 9], times=[0, 0, 1, 1, 2, 11, 12]
+    )
+    past = next(past_windows(log, 10, n=1, until=13))
+    window = TrainedWindow.of(past, lambda known: sn.MatrixSource(
+        np.arange(9.0).reshape(3, 3), users=known.users, items=known.items))  # fmt: skip
+    assert window.source.users.ids.to_list() == ["ann", "bob", "cat"]
+    assert window.there.tolist() == [True, True, False]  # by an old item, and by one that nobody knew
+    sample = window.sample(3, 10, 0)
+    assert window.source.users.at(sample.users).to_list() == ["ann", "bob"]
+    assert not sample.hits.any()
+
+
+def test_tables_have_both_probabilities_and_survive_saving(recommender, tmp_path):
+    table = recommender.recommend()
+    assert table.columns[4:6] == ["probability", "probability_in_period"]
+    assert (table["probability_in_period"] <= table["probability"]).all()
+    recommender.save(tmp_path / "forward.sureness")
+    opened = sn.load(tmp_path / "forward.sureness")
+    assert opened.recommend().equals(table)
+    assert opened.horizon_ == recommender.horizon_
+    assert opened.horizon_.given == "there"
+
+
+def test_sizes_are_decided_given_presence(recommender):
+    lists = recommender.lists()
+    halved = recommender.policy_.sizes(lists)
+    assert (recommender.sizes()["list_size"].to_numpy() == halved).all()
+    assert not np.allclose(lists.in_period, lists.probabilities)
+
+
+def test_live_scores_of_unknown_users_are_taken_for_those_of_the_average(recommender):
+    scores = recommender.source.score_block(np.array([3]))[0]
+    found = recommender.decide(99_999, recommender.source.items.ids.to_numpy(), scores, history=2)
+    assert 0 < found.there[0] < 1
+    assert found.in_period.shape == found.probabilities.shape
+
+
+def test_the_promise_of_the_period_needs_windows(last):
+    before, during = next(past_windows(last.before, WINDOW, n=1))
+    today = sn.ConfidentRecommender(_svd(before.compact())).fit(before, during)
+    with pytest.raises(SettingError, match="forward"):
+        today.promise(last.during, of="there")
+
+
+def test_models_and_functions_train(last):
+    from implicit.bpr import BayesianPersonalizedRanking
+
+    source = trained_on(BayesianPersonalizedRanking(factors=4, num_threads=1, random_state=0), last.before)
+    assert source.users.same_as(last.before.compact().users)
+    with pytest.raises(DataError, match="train must be a function of a log"):
+        trained_on(3, last.before)
+    with pytest.raises(IdError, match="ids of its users"):
+        trained_on(lambda log: sn.MatrixSource(np.zeros(log.shape)), sn.Interactions.of(["a", "b"], [1, 2]))
+
+
+def test_bad_windows_are_refused(last):
+    with pytest.raises(ColumnError, match="needs a log with times"):
+        sn.ConfidentRecommender.forward(sn.Interactions.of([1, 2], [1, 2]), _svd, window=1)
+    with pytest.raises(DataError, match="fewer or shorter ones"):
+        sn.ConfidentRecommender.forward(last.before, _svd, window=WINDOW, windows=50)
+    with pytest.raises(DataError, match="two different times"):
+        sn.ConfidentRecommender.forward(sn.Interactions.of([1, 2], [1, 2], times=[5, 5]), _svd, window=1)
+
+
+def test_weights_of_users_count_as_often_as_they_say():
+    n_below, amount, weight = np.array([0, 3, 1, 5]), np.array([1, 2, 3, 4]), np.array([1, 2, 1, 3])
+    weighted = Below.learned(n_below, amount, weight.astype(float))
+    repeated = Below.learned(np.repeat(n_below, weight), np.repeat(amount, weight))
+    assert weighted.expected(amount).sum() == pytest.approx(repeated.expected(amount).sum(), rel=0.1)
+
+
+def test_pooled_windows_have_the_rows_of_tonight(last):
+    windows = trained_windows(last.before, _svd, WINDOW, n=2)
+    recommender = sn.ConfidentRecommender(_svd(last.before.compact())).fit_windows(last.before, windows)
+    assert recommender.map_.numeric_ == ("expected",)
+    assert recommender.horizon_.period == pytest.approx(WINDOW)
