@@ -8,6 +8,7 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.activity import Activity
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.list_sample import ListSample
@@ -16,7 +17,7 @@ from sureness.numerics.intensity import once_gone, over_periods
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.poisson_binomial import power_sums
 from sureness.recommender.expecting import Below, Target, scaled_to
-from sureness.recommender.forward import Known
+from sureness.recommender.forward import of_users
 from sureness.recommender.mapped import MappedSource
 from sureness.sources.base import is_partial
 from sureness.sources.blocks import Candidates
@@ -35,7 +36,7 @@ class Chances:
     horizon: Horizon  # which period and pairs the lists are about
     expected: Target | FloatArray  # how many relevant items users have: (n_users,) numbers, or how to find them
     level: Level = UNCHANGED  # that of a kept map of preference in the period of the lists
-    known: Known | None = None  # what is known of users when the next window begins; None: the map is not of windows
+    activity: Activity | None = None  # of users in the next window; None: the map is not of windows
 
     __repr__ = fields_repr
 
@@ -83,7 +84,7 @@ class Chances:
         tail[:, 0] += below
         exact = found.scores[:, :longest].astype(np.float64)
         items = found.items[:, :longest]
-        there = None if self.known is None else self.known.of("chance", found.users)
+        there = None if self.activity is None else of_users(self.activity.chance, found.users)
         return Lists(
             users=found.users,
             lengths=np.count_nonzero(exact > -np.inf, axis=1),
@@ -108,7 +109,7 @@ class Chances:
             chances = sigmoid(log_odds) if times == 1 else over_periods(sigmoid(log_odds), times)
         else:
             chances = once_gone(log_odds, times)
-        amount = known if self.known is None else self.known.of("expected", found.users)
+        amount = known if self.activity is None else of_users(self.activity.new, found.users)
         below = np.maximum(times * self.below.expected(amount) - chances[:, self.best :].sum(axis=1), 0.0)
         if not is_partial(mapped.source):  # nothing lies below the candidates of a user who has no more
             fewer = np.count_nonzero(np.isfinite(found.scores), axis=1) < min(max(longest, self.best), n_items)

@@ -16,6 +16,7 @@ from sureness._progress import Progress, part_of, silent
 from sureness._settings import Configurable, clone, written
 from sureness._types import IntArray
 from sureness._wording import counted
+from sureness.activity import Activity, ActivityModel
 from sureness.calibration.fields import Fields
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import Level
@@ -37,18 +38,17 @@ from sureness.recommender.candidates import candidate_blocks, live_candidates
 from sureness.recommender.chances import Chances
 from sureness.recommender.expecting import Below, Target, check_target, report_unmet
 from sureness.recommender.forward import (
-    ActivityTable,
-    Known,
     Promised,
     Train,
     TrainedWindow,
+    activity_of,
     given,
-    known_of,
     last_window,
     pooled,
     there_in,
     trained_on,
     trained_windows,
+    traits_of,
 )
 from sureness.recommender.mapped import MappedSource, kept_map
 from sureness.recommender.run import check_given_source
@@ -258,22 +258,22 @@ class ConfidentRecommender(Configurable, Savable):
         best, n_users = (given.best, given.n_groups) if isinstance(given, ListCalibrator) else (best, _LEARNING_USERS)
         trained = log.aligned(*id_maps(source))
         segments = self._segments_of(trained)
-        activity = ActivityTable.fit([window.past for window in windows])
+        self.activity_ = ActivityModel().fit_windows([window.past for window in windows])
         samples, seed = [], getattr(given, "seed", 0)
         for number, window in enumerate(windows):
             sample = window.sample(best, n_users, seed, part_of(progress, number, len(windows), f"window {number + 1}"))
-            known = known_of(window.source, window.past.before, activity.predict_at(window.past.before, window.start))
-            samples.append(sample._replace(traits={name: v[sample.users] for name, v in known.traits.items()}))
+            traits = traits_of(window.activity(self.activity_))
+            samples.append(sample._replace(traits={name: v[sample.users] for name, v in traits.items()}))
         sample = pooled(samples, windows, source)
         observed = Observed(source, last_window(windows, source), trained, segments, progress)
         fitted = clone(given).fit_sample(observed, sample)
         fitted.horizon_ = replace(fitted.horizon_, given="there")
         self.trained_, self.held_out_ = trained, trained.keep(np.empty(0, dtype=np.int64))
         self.seen_ = trained
-        now = known_of(source, log, activity.predict_at(log, windows[-1].end))
-        mapped = MappedSource.of(source, fitted, segments, trained, now.traits)
+        now = activity_of(source, log, self.activity_.predict_at(log, windows[-1].end))
+        mapped = MappedSource.of(source, fitted, segments, trained, traits_of(now))
         below = Below.learned(sample.n_below, np.exp(sample.traits["expected"]), sample.weight)
-        self.chances_ = Chances(mapped, best, below, fitted.horizon_, expected, known=now)
+        self.chances_ = Chances(mapped, best, below, fitted.horizon_, expected, activity=now)
         self.policy_ = policy
 
     def unfitted(self) -> Self:
@@ -529,7 +529,7 @@ class ConfidentRecommender(Configurable, Savable):
                 "their promise; expected_relevant='carried' makes them those of a period"
             )
         lists = self.lists(labels=test)
-        if self.chances_.known is not None:
+        if self.chances_.activity is not None:
             lists = given(lists, of or "there", there_in(test, id_maps(self.source)[0]))
         elif of == "there":
             raise SettingError(
@@ -563,8 +563,9 @@ class ConfidentRecommender(Configurable, Savable):
             settings["expected_relevant"] = self.expected_relevant
         else:
             arrays["expected_relevant"] = np.asarray(self.expected_relevant, dtype=np.float64)
-        if self.chances_.known is not None:
-            arrays |= {f"known_{name}": values for name, values in self.chances_.known._asdict().items()}
+        if self.chances_.activity is not None:
+            arrays |= {f"activity_{name}": values for name, values in self.chances_.activity._asdict().items()}
+            parts["activity"] = self.activity_.pack()
         level = self.chances_.level
         state: dict[str, JSON] = {
             "shape": [self.source.n_users, self.source.n_items],
@@ -608,17 +609,18 @@ class ConfidentRecommender(Configurable, Savable):
         opened.trained_ = parts.open("trained", users=users, items=items) if "trained" in packed.parts else None
         logs = [log for log in (opened.trained_, opened.held_out_) if log is not None]
         opened.seen_ = logs[0] if len(logs) == 1 else union(logs)
-        known = None
-        if "known_chance" in packed.arrays:
-            known = Known(*(packed.array(f"known_{name}", "f", source.n_users) for name in Known._fields))
+        activity = None
+        if "activity" in packed.parts:
+            opened.activity_ = parts.opened("activity", ActivityModel)
+            activity = Activity(*(packed.array(f"activity_{name}", "iuf", source.n_users) for name in Activity._fields))
         opened.chances_ = Chances(
-            MappedSource.of(source, map_, segments, opened.trained_, None if known is None else known.traits),
+            MappedSource.of(source, map_, segments, opened.trained_, None if activity is None else traits_of(activity)),
             int(real(state["best"])),
             Below.of(state["below"]),
             Horizon.of(cast(dict[str, JSON], packed.about["horizon"])),
             check_target(opened.expected_relevant, source.n_users),
             Level(*reals(state["level"], n=2).tolist()),
-            known,
+            activity,
         )
         return opened
 
@@ -707,7 +709,7 @@ class ConfidentRecommender(Configurable, Savable):
 
     def _nobody(self) -> Lists:
         nothing = np.empty((0, 1), dtype=np.int64)
-        there = None if self.chances_.known is None else np.empty(0)
+        there = None if self.chances_.activity is None else np.empty(0)
         return replace(Lists.of(probabilities=nothing, scores=nothing), items=nothing, places=nothing, there=there)
 
     def _check_fitted(self) -> None:

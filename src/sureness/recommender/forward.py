@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.activity import Activity, ActivityModel
 from sureness.calibration.list_sample import ListSample, drawn_lists, joined_lists
 from sureness.calibration.maps import Observed
 from sureness.data.ids import IdMap
@@ -34,30 +35,10 @@ Promised: TypeAlias = Literal["there", "period"]
 """Which promise is judged: that to users who are there, or that of the period to all."""
 
 HALF_LIFE = 1.0
-"""Windows after which a past window counts half as much."""
+"""Windows after which a past window counts half as much, as in `ActivityModel`."""
 
 
 _FEWEST = 1e-6  # expected items of a user who is there
-
-
-class Known(NamedTuple):
-    """What is known of users when a window begins; arrays of shape (n_users,)."""
-
-    chance: FloatArray  # of being there in it
-    expected: FloatArray  # number of new items, if there
-
-    def __repr__(self) -> str:
-        return fields_repr(self)
-
-    @property
-    def traits(self) -> dict[str, FloatArray]:
-        """Traits for the map for lists."""
-        return {"expected": np.log(np.maximum(self.expected, _FEWEST))}
-
-    def of(self, name: str, users: IntArray) -> FloatArray:
-        """One column for some users, who may be unknown (-1): those have its mean."""
-        values: FloatArray = getattr(self, name)
-        return np.append(values, values.mean())[users]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +77,10 @@ class TrainedWindow:
     def new(self) -> Interactions:
         """What came in the window and had not come before."""
         return self.during.keep(~among(self.during, self.before))
+
+    def activity(self, model: ActivityModel) -> Activity:
+        """What was to be expected of the users of the source when the window began."""
+        return activity_of(self.source, self.past.before, model.predict_at(self.past.before, self.start))
 
     def sample(self, best: int, n_users: int, seed: int, progress: Progress = silent) -> ListSample:
         """The best candidates of users who were there, with what they took as hits."""
@@ -176,57 +161,6 @@ def _rows_of(ids: IdMap, others: IdMap) -> IntArray:
     return np.append(ids.rows(others.ids), -1)
 
 
-# --- who will be there ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ActivityTable:
-    """Chance of being there and number of new items by recency and frequency: 42 cells."""
-
-    there: FloatArray
-    new: FloatArray
-    length: float
-
-    @classmethod
-    def fit(cls, windows: Sequence[PastWindow]) -> ActivityTable:
-        """From past windows, the oldest first."""
-        weights, come, took = np.full(42, 1e-9), np.zeros(42), np.zeros(42)
-        overall = []
-        for back, (before, during) in enumerate(reversed(windows)):
-            start, end = during.period  # type: ignore[misc]
-            cells, known = _cells(before, start, end - start), before.user_degree > 0
-            weight = 0.5 ** (back / HALF_LIFE) * known
-            there = during.user_degree > 0
-            new = np.bincount(during.user_rows[~among(during, before)], minlength=before.n_users)
-            weights += np.bincount(cells, weight, 42)
-            come += np.bincount(cells, weight * there, 42)
-            took += np.bincount(cells, weight * new, 42)
-            overall.append((there & known).mean())
-        chance = (come + 5 * come.sum() / weights.sum()) / (weights + 5)
-        new = (took + 5 * took.sum() / max(come.sum(), 1e-9)) / (come + 5)
-        return cls(chance, new, end - start)
-
-    def predict_at(self, before: Interactions, start: float) -> Known:
-        """What is known of the users of a log when a window begins."""
-        cells = _cells(before, start, self.length)
-        return Known(self.there[cells], self.new[cells])
-
-
-def _recency(before: Interactions, start: float, length: float) -> tuple[FloatArray, IntArray]:
-    rows = before.every_row()
-    last = np.full(before.n_users, np.nan)
-    order = np.argsort(rows.times, kind="stable")
-    last[rows.user_rows[order]] = rows.times[order]
-    since = np.nan_to_num((start - last) / length, nan=1e3)
-    return np.log1p(np.maximum(since, 0.0)), np.bincount(rows.user_rows, minlength=before.n_users)
-
-
-def _cells(before: Interactions, start: float, length: float) -> IntArray:
-    recency, frequency = _recency(before, start, length)
-    by_recency = np.searchsorted(np.log1p([0.05, 0.2, 0.5, 1, 2, 4]), recency)
-    return np.asarray(6 * by_recency + np.searchsorted([1, 3, 10, 30, 100], frequency))
-
-
 def given(lists: Lists, of: Promised, there: BoolArray) -> Lists:
     """Lists with hits and the promise that they are compared with; `there`: which users were, (n_users,)."""
     check_choice(of, "of", get_args(Promised))
@@ -236,10 +170,20 @@ def given(lists: Lists, of: Promised, there: BoolArray) -> Lists:
     return replace(lists, promised=chance[:, None] * lists.promises("a promise"))
 
 
-def known_of(source: ScoreSource, before: Interactions, found: Known) -> Known:
-    """What is known of the users of a source, from that of the users of a log."""
-    rows = before.users.rows(id_maps(source)[0].ids)
-    return Known(*(found.of(name, rows) for name in Known._fields))
+def activity_of(source: ScoreSource, log: Interactions, found: Activity) -> Activity:
+    """What to expect of the users of a source, from what is known of the users of a log."""
+    rows = log.users.rows(id_maps(source)[0].ids)
+    return Activity(*(of_users(values, rows) for values in found))  # type: ignore[arg-type]
+
+
+def of_users(values: FloatArray | IntArray, users: IntArray) -> FloatArray:
+    """Values of some users, who may be unknown (-1): those have the mean of all."""
+    return np.append(values, np.mean(values))[users]
+
+
+def traits_of(activity: Activity) -> dict[str, FloatArray]:
+    """What a map for lists is told of each user."""
+    return {"expected": np.log(np.maximum(activity.new, _FEWEST))}
 
 
 def last_window(windows: Sequence[TrainedWindow], source: ScoreSource) -> Interactions:
