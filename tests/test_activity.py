@@ -150,14 +150,14 @@ def refused(error, match, function):
 def test_bad_input_is_refused_in_one_sentence():
     log, _ = regulars(n_users=60)
     refused(ColumnError, "times", lambda: ActivityModel().fit(Interactions.of([1, 2], [1, 2])))
-    refused(ColumnError, "visits with times", lambda: ActivityModel().fit(log, visits=Interactions.of([1, 2], [1, 2])))
+    refused(ColumnError, "logs with times", lambda: ActivityModel().fit(log, visits=Interactions.of([1, 2], [1, 2])))
     refused(DataError, "shorter", lambda: ActivityModel(window="250d").fit(log))
     refused(
         DataError, "two different times", lambda: ActivityModel().fit(Interactions.of([1, 2], [1, 2], times=[3, 3]))
     )
     refused(SettingError, "window must be", lambda: ActivityModel(window="soon").fit(log))
     refused(SettingError, "half_life", lambda: ActivityModel(half_life=0).fit(log))
-    refused(DataError, "at least one past window", lambda: ActivityModel().fit_windows([]))
+    refused(DataError, "past windows", lambda: ActivityModel().fit_windows([]))
     refused(DataError, "not been fitted", lambda: ActivityModel().predict(log))
     once = Interactions.of(range(100), range(100), times=1_700_000_000 + np.arange(100) * DAY)
     refused(DataError, "who return", lambda: ActivityModel(window="20d").fit(once))

@@ -10,6 +10,7 @@ import numpy as np
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness._wording import counted
+from sureness.data.events import Events
 from sureness.data.interactions import Interactions, check_log, union
 from sureness.data.time_splitting import PastWindow
 from sureness.data.times import Clock, Length
@@ -25,6 +26,7 @@ _RAMPS = 4
 _SLOTS = 30  # of a window: what a user does within one of them is one occasion
 _SOON = 0.02  # windows that are added to a time before its logarithm is taken
 _FAR = 30.0
+_N_TRAITS = 5  # logarithms of recency, occasions, occasions in the last window, events, and distinct items
 
 
 class Activity(NamedTuple):
@@ -89,8 +91,7 @@ class ActivityModel(Configurable, Savable):
         visits : Interactions, optional
             Who came, and when, whether or not something was taken; the items of this log do not matter.
         """
-        history = _History.of(log, visits)
-        clock = Clock.of(history.times)
+        clock = Clock.of(_events_of(log if visits is None else visits).times)
         back = clock.steps_back(self.window, clock.end)
         n = 0
         while n < _MOST_WINDOWS and back(n + 1) >= clock.first + (back(n) - back(n + 1)) / 2:
@@ -100,66 +101,62 @@ class ActivityModel(Configurable, Savable):
                 f"an activity model needs a log of at least one and a half windows, got windows of {self.window} in a "
                 f"log from {clock.shown(clock.first)} to {clock.shown(clock.last)}; take shorter ones"
             )
-        return self._learn([(history, back(k), back(k - 1)) for k in range(n, 0, -1)])
+        self.length_ = (back(0) - back(n)) / n
+        history = _History.of(log, visits, self.length_)
+        return self._learn([history.window(back(k), back(k - 1)) for k in range(n, 0, -1)])
 
     def fit_windows(self, windows: Sequence[PastWindow], *, visits: Interactions | None = None) -> Self:
         """Learn on past windows, the oldest first; see `sureness.data.past_windows`."""
-        spans = []
-        for before, during in windows:
-            if during.period is None:
-                raise DataError("a past window needs its period, got one without; take windows of past_windows")
-            spans.append((_History.of(union([before, during]), visits), *during.period))
-        if not spans:
-            raise DataError("an activity model needs at least one past window, got none; give some of past_windows")
-        return self._learn(spans)
+        periods = [during.period for _, during in windows if during.period is not None]
+        if not windows or len(periods) < len(windows):
+            raise DataError(
+                f"an activity model needs past windows with their periods, got {len(periods)}; take past_windows"
+            )
+        self.length_ = float(np.mean([end - start for start, end in periods]))
+        return self._learn([
+            _History.of(union([*window]), visits, self.length_).window(*period)
+            for window, period in zip(windows, periods, strict=True)
+        ])  # fmt: skip
 
-    def _learn(self, spans: Sequence[tuple[_History, float, float]]) -> Self:
+    def _learn(self, windows: Sequence[_Window]) -> Self:
         if not self.half_life > 0:
             raise SettingError(f"half_life must be a number of windows above 0, got {self.half_life}")
-        self.length_ = float(np.mean([end - start for _, start, end in spans]))
-        self.n_windows_ = len(spans)
-        found = [history.window(start, end, self.length_) for history, start, end in spans]
-        traits, there, new, repeated = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        self.n_windows_ = len(windows)
+        ages = np.repeat(np.arange(len(windows))[::-1], [len(window.there) for window in windows])
+        chosen, weight = _sampled(0.5 ** (ages / self.half_life))
+        traits, newcomers, there, new, repeated = (
+            np.concatenate(columns)[chosen] for columns in zip(*windows, strict=True)
+        )
         if not there.any():
             raise DataError(
-                f"an activity model needs users who return, got none in {counted(len(spans), 'window')} of "
+                f"an activity model needs users who return, got none in {counted(len(windows), 'window')} of "
                 f"{self.window}; take longer windows"
             )
-        weight = np.concatenate([
-            np.full(len(window[0]), 0.5 ** (age / self.half_life)) for age, window in enumerate(reversed(found))
-        ][::-1])  # fmt: skip
-        chosen, weight = _sampled(weight)
-        traits, there, new, repeated = traits[chosen], there[chosen], new[chosen], repeated[chosen]
-        self.knots_ = [knots_between(trait, trait[there] if there.any() else trait, _RAMPS) for trait in traits.T]
+        self.knots_ = [knots_between(trait, trait[there], _RAMPS) for trait in traits.T]
         columns = self._columns(traits)
         self.chance_ = _fit_chance(columns, there, weight)
-        here = columns[there], weight[there]
-        self.new_, self.repeated_ = (_fit_number(here[0], number[there], here[1]) for number in (new, repeated))
-        recent = traits[:, _AGE] <= np.log(1 + _SOON)
-        recent = recent if recent.any() else np.ones(len(recent), dtype=bool)
-        first_here = (recent & there) if (recent & there).any() else there
+        self.new_, self.repeated_ = (_fit_number(columns[there], number[there], weight[there])
+                                     for number in (new, repeated))  # fmt: skip
+        first = newcomers if newcomers.any() else ~newcomers
+        here = first & there if (first & there).any() else there
         self.newcomer_ = (
-            float(np.average(there[recent], weights=weight[recent])),
-            float(np.average(new[first_here], weights=weight[first_here])),
+            float(np.average(there[first], weights=weight[first])),
+            float(np.average(new[here], weights=weight[here])),
         )
         return self
 
     def predict(self, log: Interactions, *, visits: Interactions | None = None) -> Activity:
         """What to expect in the window that begins at the end of a log."""
-        history = _History.of(log, visits)
-        return self._predicted(history, Clock.of(history.times).end)
+        return self.predict_at(log, Clock.of(_events_of(log if visits is None else visits).times).end, visits=visits)
 
     def predict_at(self, before: Interactions, start: float, *, visits: Interactions | None = None) -> Activity:
         """What to expect in the window that begins at a time, from what came before it."""
-        return self._predicted(_History.of(before, visits), start)
-
-    def _predicted(self, history: _History, start: float) -> Activity:
         if not hasattr(self, "chance_"):
             raise DataError("this activity model has not been fitted; call fit first")
-        known = history.known(start, self.length_)
+        known = _History.of(before, visits, self.length_).known(start)
         columns, rows = self._columns(known.traits), known.users
-        chance, new = (np.full(history.n_users, value) for value in self.newcomer_)
-        repeated, recency = np.zeros(history.n_users), np.full(history.n_users, np.inf)
+        chance, new = (np.full(before.n_users, value) for value in self.newcomer_)
+        repeated, recency = np.zeros(before.n_users), np.full(before.n_users, np.inf)
         chance[rows], recency[rows] = sigmoid(columns @ self.chance_), known.recency
         new[rows], repeated[rows] = (np.exp(np.clip(columns @ fit, -_FAR, _FAR)) for fit in (self.new_, self.repeated_))
         return Activity(chance, new, repeated, recency, known.frequency)
@@ -208,88 +205,104 @@ class ActivityModel(Configurable, Savable):
         return model
 
 
-_AGE, _N_TRAITS = 6, 7
-
-
 class _Known(NamedTuple):
     """What is known at a time of the users who came before it."""
 
     users: IntArray  # (n_known,) their rows
     traits: FloatArray  # (n_known, _N_TRAITS)
+    newcomers: BoolArray  # (n_known,) who came for the first time in the window before
     recency: FloatArray  # (n_known,) windows since the last event
     frequency: IntArray  # (n_users,) events, also of users who did not come
+
+
+class _Window(NamedTuple):
+    """What a model learns from a window: one row for each user known at its start."""
+
+    traits: FloatArray
+    newcomers: BoolArray
+    there: BoolArray
+    new: IntArray  # items taken
+    repeated: IntArray
 
 
 class _History(NamedTuple):
     """The events of a log in the order of their times."""
 
     n_users: int
+    length: float  # of a window
     users: IntArray  # (n,) of whoever was there
     times: AnyArray  # (n,)
+    occasion: BoolArray  # (n,) whether it is the first event of its user in a slot of time
     takers: IntArray  # (m,) of whoever took something; the same as users if there is no log of visits
     taken: AnyArray  # (m,) when
     previous: IntArray  # (m,) position of the last time that the same pair was taken, -1 if it was not
 
     @classmethod
-    def of(cls, log: Interactions, visits: Interactions | None) -> Self:
-        users, times, items = _events_of(log, "log")
-        keys = users * log.n_items + items
+    def of(cls, log: Interactions, visits: Interactions | None, length: float) -> Self:
+        takers, items, taken, _ = _events_of(log)
+        keys = takers * log.n_items + items
         order = np.argsort(keys, kind="stable")
         same = keys[order[1:]] == keys[order[:-1]]
         previous = np.full(len(keys), -1)
         previous[order[1:][same]] = order[:-1][same]
-        if visits is None:
-            return cls(log.n_users, users, times, users, times, previous)
-        came, when, _ = _events_of(visits, "visits")
-        came = log.users.rows(visits.users.ids)[came]
-        return cls(log.n_users, came[came >= 0], when[came >= 0], users, times, previous)
+        users, times = takers, taken
+        if visits is not None:
+            came, _, times, _ = _events_of(visits)
+            users = log.users.rows(visits.users.ids)[came]
+            users, times = users[users >= 0], times[users >= 0]
+        return cls(log.n_users, length, users, times, _occasions(users, times, length), takers, taken, previous)
 
-    def known(self, start: float, length: float) -> _Known:
+    def known(self, start: float) -> _Known:
         """The users with an event before a time, and their traits then."""
-        n, m = (int(np.searchsorted(times, start)) for times in (self.times, self.taken))
-        users, back = self.users[:n], (start - self.times[:n]) / length
-        counts = self._counted(users)
-        known = np.flatnonzero(counts)
-        first, last = np.zeros(self.n_users), np.zeros(self.n_users)
-        first[users[::-1]], last[users] = back[::-1], back
-        occasion = self._occasions(length)[:n]
-        numbers = [counts, self._counted(users[occasion])]
-        numbers += [self._counted(users[occasion & (back > low) & (back <= low + 1)]) for low in (0, 1)]
-        numbers += [self._counted(self.takers[:m][self.previous[:m] < 0])]
-        traits = [np.log(last + _SOON), *map(np.log1p, numbers), np.log(first + _SOON)]
-        return _Known(known, np.stack([trait[known] for trait in traits], axis=1), last[known], counts)
+        n, m, recently = (int(place) for place in (
+            np.searchsorted(self.times, start), np.searchsorted(self.taken, start),
+            np.searchsorted(self.times, start - self.length),
+        ))  # fmt: skip
+        users, occasion = self.users[:n], self.occasion[:n]
+        events, occasions = self._counted(users), self._counted(users[occasion])
+        recent = self._counted(users[recently:][occasion[recently:]])
+        distinct = self._counted(self.takers[:m][self.previous[:m] < 0])
+        last = np.zeros(self.n_users)
+        last[users] = (start - self.times[:n]) / self.length
+        known = np.flatnonzero(events)
+        traits = [np.log(last[known] + _SOON), *(np.log1p(n[known]) for n in (occasions, recent, events, distinct))]
+        newcomers = recent[known] == occasions[known]
+        return _Known(known, np.stack(traits, axis=1), newcomers, last[known], events)
 
-    def window(self, start: float, end: float, length: float) -> tuple[FloatArray, BoolArray, IntArray, IntArray]:
-        """Traits of the users known at its start, who of them was there, and how many items they took."""
-        known = self.known(start, length)
+    def window(self, start: float, end: float) -> _Window:
+        """Who of the users known at its start was there, and how many items they took."""
+        known = self.known(start)
         low, high = np.searchsorted(self.times, [start, end])
         there = self._counted(self.users[low:high])[known.users] > 0
         low, high = np.searchsorted(self.taken, [start, end])
         takers, previous = self.takers[low:high], self.previous[low:high]
         new, repeated = takers[previous < 0], takers[(previous >= 0) & (previous < low)]
-        return known.traits, there, self._counted(new)[known.users], self._counted(repeated)[known.users]
+        return _Window(known.traits, known.newcomers, there, *(self._counted(n)[known.users] for n in (new, repeated)))
 
     def _counted(self, users: IntArray) -> IntArray:
         return np.bincount(users, minlength=self.n_users)
 
-    def _occasions(self, length: float) -> BoolArray:
-        """Which events are the first of their user in a slot of time."""
-        slots = np.floor((self.times - self.times[0]) * (_SLOTS / length)).astype(np.int64)
-        keys = self.users * (slots[-1] + 1) + slots
-        first = np.zeros(len(keys), dtype=bool)
-        first[np.unique(keys, return_index=True)[1]] = True
-        return first
 
-
-def _events_of(log: Interactions, name: str) -> tuple[IntArray, AnyArray, IntArray]:
-    """Users, times and items in the order of times; rows without a time come with the first."""
+def _events_of(log: Interactions) -> Events:
+    """Events in the order of their times; rows without a time come with the first."""
     events = check_log(log).events
     if events is None:
-        raise ColumnError(f"an activity model needs a {name} with times, got one without; read a time column")
+        raise ColumnError("an activity model needs logs with times, got one without; read a time column")
     times = events.times
-    if times.dtype.kind == "f" and len(times):
+    if times.dtype.kind == "f" and not np.isnan(times).all():
         times = np.where(np.isnan(times), np.nanmin(times), times)
-    return events.user_rows, times, events.item_rows
+    return events._replace(times=times)
+
+
+def _occasions(users: IntArray, times: AnyArray, length: float) -> BoolArray:
+    """Which events are the first of their user in a slot of time."""
+    slots = np.floor(times * (_SLOTS / length)).astype(np.int64)
+    slots -= slots.min(initial=0)
+    keys = users * (slots.max(initial=0) + 1) + slots
+    order = np.argsort(keys, kind="stable")
+    first = np.ones(len(keys), dtype=bool)
+    first[order[1:]] = keys[order[1:]] != keys[order[:-1]]
+    return first
 
 
 def _sampled(weight: FloatArray) -> tuple[IntArray, FloatArray]:
