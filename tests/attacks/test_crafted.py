@@ -71,3 +71,23 @@ def test_arrays_that_do_not_fit_each_other_are_refused_at_load(what, tmp_path):
     write_packed(changed(read_packed(tmp_path / "it.sureness"), path), tmp_path / "it.sureness", "file")
     with pytest.raises(DamagedError, match="cannot be understood"):
         sn.load(tmp_path / "it.sureness")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda curve: {**curve, "knots": curve["knots"] * 2},
+        lambda curve: {**curve, "knots": curve["knots"][::-1]},
+        lambda curve: {**curve, "slopes": curve["slopes"] * 2},
+        lambda curve: {**curve, "knots": [], "slopes": []},
+        lambda curve: {**curve, "log_mean": "1"},
+        lambda curve: {"log_mean": 0.0},
+    ],
+    ids=["knots twice", "knots that fall", "slopes twice", "no knots", "text", "no curve"],
+)
+def test_what_is_expected_below_the_best_candidates_is_checked_at_load(change, tmp_path):
+    packed = made("saved/recommender").pack()
+    state = {**packed.state, "below": change(packed.state["below"])}
+    write_packed(replace(packed, state=state), tmp_path / "it.sureness", "file")
+    with pytest.raises(DamagedError, match="cannot be understood"):
+        sn.load(tmp_path / "it.sureness")

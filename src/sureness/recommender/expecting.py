@@ -15,7 +15,7 @@ from sureness.errors import SettingError, warn
 from sureness.lists.expectation import MOST_RELEVANT, scale_odds, shift_log_odds
 from sureness.numerics.poisson import fit_poisson
 from sureness.numerics.ramps import Curve, knots_between, ramps
-from sureness.saving.packed import JSON
+from sureness.saving.packed import JSON, real, reals
 
 Target = Literal["carried", "fitted"]
 _CHOICES = "'carried', 'fitted' or numbers above 0"
@@ -64,9 +64,11 @@ class Below:
 
     @classmethod
     def of(cls, plain: Any) -> Self:
-        """Out of `plain`."""
-        curve = Curve(np.array(plain["knots"], dtype=np.float64), np.array(plain["slopes"], dtype=np.float64))
-        return cls(float(plain["log_mean"]), curve)
+        """Out of `plain`; what makes no sense is refused."""
+        knots = reals(plain["knots"], rising=True)
+        if not len(knots):
+            raise ValueError("a curve needs a knot")
+        return cls(real(plain["log_mean"]), Curve(knots, reals(plain["slopes"], n=len(knots) - 1)))
 
 
 def check_target(expected_relevant: Target | ArrayLike, n_users: int) -> Target | FloatArray:
