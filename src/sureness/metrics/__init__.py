@@ -28,6 +28,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "named_metric",
             "top_mask",
         ],
+        "coming": ["coming_ratio"],
         "field_errors": ["field_calibration_error", "field_relative_error"],
         "intervals": ["Interval", "by_group", "interval", "interval_of_cells", "resampled_metric"],
         "ranking": [

@@ -18,6 +18,7 @@ from sureness.metrics.cells import chosen as chosen
 from sureness.metrics.cells import judge as judge
 from sureness.metrics.cells import named_metric as named_metric
 from sureness.metrics.cells import top_mask as top_mask
+from sureness.metrics.coming import coming_ratio as coming_ratio
 from sureness.metrics.field_errors import field_calibration_error as field_calibration_error
 from sureness.metrics.field_errors import field_relative_error as field_relative_error
 from sureness.metrics.intervals import Interval as Interval
@@ -81,6 +82,7 @@ __all__ = [
     "chosen",
     "cluster_sums",
     "clusters_of",
+    "coming_ratio",
     "confidence_in_gains",
     "debiased_calibration_error",
     "evaluate_ranking",
