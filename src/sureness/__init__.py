@@ -54,7 +54,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "metrics": ["evaluate_ranking", "expected_calibration_error"],
         "models": ["BPR"],
         "numerics": ["ScoreHistogram"],
-        "recommender": ["ConfidentRecommender", "choose_list_sizes"],
+        "recommender": ["ConfidentRecommender", "backtest", "choose_list_sizes"],
         "report": ["write_report"],
         "sources": ["CandidateSource", "FactorSource", "MatrixSource", "source_of", "svd_source"],
         "tables": ["Columns"],

@@ -47,6 +47,7 @@ from sureness.metrics import expected_calibration_error as expected_calibration_
 from sureness.models import BPR as BPR
 from sureness.numerics import ScoreHistogram as ScoreHistogram
 from sureness.recommender import ConfidentRecommender as ConfidentRecommender
+from sureness.recommender import backtest as backtest
 from sureness.recommender import choose_list_sizes as choose_list_sizes
 from sureness.report import write_report as write_report
 from sureness.saving import load as load
@@ -88,6 +89,7 @@ __all__ = [
     "__version__",
     "allocate_budget",
     "allocate_domains",
+    "backtest",
     "by_ratio",
     "by_time",
     "choose_calibrator",

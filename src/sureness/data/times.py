@@ -94,6 +94,20 @@ class Clock(NamedTuple):
             return f"{time:,}"
         return f"{time:,} ({_EPOCH + timedelta(microseconds=since):%Y-%m-%d %H:%M:%S})"
 
+    def moment(self, time: float) -> str | float:
+        """A time as a date where it can be one, else the number itself.
+
+        Examples
+        --------
+        >>> Clock.of(np.array([1_704_067_200, 1_709_251_200])).moment(1_704_070_800)
+        '2024-01-01T01:00:00'
+        """
+        since = time * _UNITS[self.unit] if self.unit else np.nan
+        if not _FIRST_DATE <= since < _LAST_DATE:
+            return time
+        moment = _EPOCH + timedelta(microseconds=round(since / 1e6) * 1e6)
+        return moment.date().isoformat() if moment.time() == _EPOCH.time() else moment.isoformat()
+
     def steps_back(self, window: Length, end: float) -> Callable[[int], float]:
         """The function that gives the time some windows before an end.
 

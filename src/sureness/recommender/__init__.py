@@ -5,6 +5,7 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "backtesting": ["Backtest", "JudgedWindow", "backtest"],
         "choosing": ["SIMPLE", "choose_list_sizes", "ways_to_decide"],
         "mapped": ["MappedSource"],
         "confident": ["ConfidentRecommender"],

@@ -1,4 +1,7 @@
 # Written by `make stubs` from the table in __init__.py.
+from sureness.recommender.backtesting import Backtest as Backtest
+from sureness.recommender.backtesting import JudgedWindow as JudgedWindow
+from sureness.recommender.backtesting import backtest as backtest
 from sureness.recommender.choosing import SIMPLE as SIMPLE
 from sureness.recommender.choosing import choose_list_sizes as choose_list_sizes
 from sureness.recommender.choosing import ways_to_decide as ways_to_decide
@@ -14,14 +17,17 @@ from sureness.recommender.run import open_run as open_run
 from sureness.recommender.run import pack_source as pack_source
 
 __all__ = [
+    "Backtest",
     "Below",
     "ConfidentRecommender",
     "DistilledRuns",
+    "JudgedWindow",
     "MappedSource",
     "Run",
     "SIMPLE",
     "Target",
     "TrainedWindow",
+    "backtest",
     "choose_list_sizes",
     "open_run",
     "pack_source",

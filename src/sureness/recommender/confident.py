@@ -20,7 +20,7 @@ from sureness.activity import Activity, ActivityModel
 from sureness.calibration.fields import Fields
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import Level
-from sureness.calibration.list_sample import sample_lists
+from sureness.calibration.list_sample import ListSample, sample_lists
 from sureness.calibration.lists import ListCalibrator, check_history
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map
 from sureness.data.interactions import Interactions, union
@@ -33,6 +33,7 @@ from sureness.lists.promises import By, promise
 from sureness.metrics.utility import Utility
 from sureness.numerics.forks import check_not_forked
 from sureness.numerics.intensity import over_periods, over_shares
+from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ranking import members
 from sureness.recommender.candidates import candidate_blocks, live_candidates
 from sureness.recommender.chances import Chances
@@ -50,7 +51,7 @@ from sureness.recommender.forward import (
     trained_windows,
     traits_of,
 )
-from sureness.recommender.mapped import MappedSource, kept_map
+from sureness.recommender.mapped import MappedSource, kept_map, user_traits
 from sureness.recommender.run import check_given_source
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none, real, reals
 from sureness.sources.aligned import Aligned, Seen
@@ -163,9 +164,7 @@ class ConfidentRecommender(Configurable, Savable):
         policy = self._unfitted_policy()
         segments = self._segments_of(before if before is not None else validation)
         observed = Observed(source, validation, before, segments, progress)
-        best = min(max(_BEST, policy.max_size), _MOST_BEST)
-        given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
-        best = given.best if isinstance(given, ListCalibrator) else best
+        best, given = self._best(policy)
         n_users = given.n_groups if isinstance(given, ListCalibrator) else _LEARNING_USERS
         sample = sample_lists(observed, best, n_users, getattr(given, "seed", 0))
         fitted = clone(given).fit_sample(observed, sample) if refit else kept_map(given, source, segments, before)
@@ -253,18 +252,11 @@ class ConfidentRecommender(Configurable, Savable):
     def _learn_windows(self, log: Interactions, windows: Sequence[TrainedWindow], progress: Progress) -> None:
         source, policy = self.source, self._unfitted_policy()
         expected = check_target(self.expected_relevant, source.n_users)
-        best = min(max(_BEST, policy.max_size), _MOST_BEST)
-        given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
-        best, n_users = (given.best, given.n_groups) if isinstance(given, ListCalibrator) else (best, _LEARNING_USERS)
+        best, given = self._best(policy)
         trained = log.aligned(*id_maps(source))
         segments = self._segments_of(trained)
         self.activity_ = ActivityModel().fit_windows([window.past for window in windows])
-        samples, seed = [], getattr(given, "seed", 0)
-        for number, window in enumerate(windows):
-            sample = window.sample(best, n_users, seed, part_of(progress, number, len(windows), f"window {number + 1}"))
-            traits = traits_of(window.activity(self.activity_))
-            samples.append(sample._replace(traits={name: v[sample.users] for name, v in traits.items()}))
-        sample = pooled(samples, windows, source)
+        sample = pooled(self._samples(windows, best, given, progress), windows, source)
         observed = Observed(source, last_window(windows, source), trained, segments, progress)
         fitted = clone(given).fit_sample(observed, sample)
         fitted.horizon_ = replace(fitted.horizon_, given="there")
@@ -275,6 +267,51 @@ class ConfidentRecommender(Configurable, Savable):
         below = Below.learned(sample.n_below, np.exp(sample.traits["expected"]), sample.weight)
         self.chances_ = Chances(mapped, best, below, fitted.horizon_, expected, activity=now)
         self.policy_ = policy
+        if type(policy).fit is not ListSizePolicy.fit:
+            policy.fit(self.past_lists(windows))
+
+    def _best(self, policy: ListSizePolicy) -> tuple[int, ProbabilityMap]:
+        """How many candidates of each user the map is fitted on, and the map, which is not fitted yet."""
+        best = min(max(_BEST, policy.max_size), _MOST_BEST)
+        given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
+        return given.best if isinstance(given, ListCalibrator) else best, given
+
+    def _samples(
+        self, windows: Sequence[TrainedWindow], best: int, given: ProbabilityMap, progress: Progress = silent
+    ) -> list[ListSample]:
+        """The candidates of users who were there in past windows, with what was known of them then."""
+        n_users = given.n_groups if isinstance(given, ListCalibrator) else _LEARNING_USERS
+        samples, seed = [], getattr(given, "seed", 0)
+        for number, window in enumerate(windows):
+            part = part_of(progress, number, len(windows), f"window {number + 1}")
+            sample, traits = window.sample(best, n_users, seed, part), traits_of(window.activity(self.activity_))
+            samples.append(sample._replace(traits={name: v[sample.users] for name, v in traits.items()}))
+        return samples
+
+    def past_lists(self, windows: Sequence[TrainedWindow]) -> Lists:
+        """Lists of users who were there in past windows as the map would have had them, with what came as hits."""
+        self._check_fitted()
+        chances, parts = self.chances_, []
+        best, given = self._best(self.policy_)
+        for window, sample in zip(windows, self._samples(windows, best, given), strict=True):
+            rows = pooled([sample], [window], self.source)
+            traits = {name: np.full(self.source.n_users, np.nan) for name in sample.traits}
+            for name, values in traits.items():
+                values[rows.users] = sample.traits[name]
+            mapped = replace(chances.mapped, traits=chances.mapped.traits | user_traits(traits))
+            log_odds = mapped.log_odds(rows.scores, rows.users, rows.items, rows.scores, cast(IntArray, sample.history))
+            tail = np.zeros((len(rows.users), 1))
+            tail[:, 0] = chances.below.expected(np.exp(sample.traits["expected"]))
+            parts.append(Lists(
+                users=rows.users, lengths=rows.there.sum(axis=1), scores=rows.scores, probabilities=sigmoid(log_odds),
+                tail=tail, hits=rows.hits, n_relevant=rows.hits.sum(axis=1) + rows.n_below, items=rows.items,
+            ))  # fmt: skip
+        return Lists.joined(parts)
+
+    def window_lists(self, window: TrainedWindow) -> Lists:
+        """The lists of all users with what came in a window as hits; the recommender is as it was when it began."""
+        self._check_fitted()
+        return self._joined(window.new, self.seen_)
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""

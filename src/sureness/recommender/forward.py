@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -34,6 +34,8 @@ Train: TypeAlias = Callable[[Interactions], Any] | Any
 Promised: TypeAlias = Literal["there", "period"]
 """Which promise is judged: that to users who are there, or that of the period to all."""
 
+PROMISES: tuple[Promised, ...] = get_args(Promised)
+
 HALF_LIFE = 1.0
 """Windows after which a past window counts half as much, as in `ActivityModel`."""
 
@@ -50,6 +52,7 @@ class TrainedWindow:
     before: Interactions  # with the rows and columns of the source
     during: Interactions  # the same
     there: BoolArray  # (n_users,) which users took at least one item in the window, known to the source or not
+    drawn: dict[tuple[int, int, int], ListSample] = field(default_factory=dict)  # samples, so that each is drawn once
 
     __repr__ = fields_repr
 
@@ -84,9 +87,12 @@ class TrainedWindow:
 
     def sample(self, best: int, n_users: int, seed: int, progress: Progress = silent) -> ListSample:
         """The best candidates of users who were there, with what they took as hits."""
-        observed = Observed(self.source, self.new, self.before, progress=progress)
-        sample = drawn_lists(observed, best, n_users, seed, among=self.there)
-        return sample._replace(history=self.before.user_degree[sample.users])
+        asked = (best, n_users, seed)
+        if asked not in self.drawn:
+            observed = Observed(self.source, self.new, self.before, progress=progress)
+            sample = drawn_lists(observed, best, n_users, seed, among=self.there)
+            self.drawn[asked] = sample._replace(history=self.before.user_degree[sample.users])
+        return self.drawn[asked]
 
 
 def trained_windows(
@@ -163,7 +169,7 @@ def _rows_of(ids: IdMap, others: IdMap) -> IntArray:
 
 def given(lists: Lists, of: Promised, there: BoolArray) -> Lists:
     """Lists with hits and the promise that they are compared with; `there`: which users were, (n_users,)."""
-    check_choice(of, "of", get_args(Promised))
+    check_choice(of, "of", PROMISES)
     if of == "there":
         return lists.take(there[lists.users])
     chance = lists.needed("there", "a promise for the period")

@@ -53,8 +53,7 @@ class MappedSource:
         if isinstance(fitted, ListCalibrator):
             further = known or {}
             fitted.check_fields(segments, further)
-            traits = _traits(fitted, segments)
-            traits |= {name: ("users", np.append(values, np.nan)) for name, values in further.items()}
+            traits = _traits(fitted, segments) | user_traits(further)
             return cls(source, fitted, segments, history=history, traits=traits)
         numbers = None
         if segments is not None and isinstance(fitted, SegmentCalibrator):
@@ -155,6 +154,11 @@ def _traits(fitted: ListCalibrator, segments: Segments | Fields | None) -> dict[
                 values = as_input(column, numeric)
                 found[name] = (side, np.append(values, np.nan if numeric else ""))
     return found
+
+
+def user_traits(known: Mapping[str, FloatArray]) -> dict[str, tuple[Side, AnyArray]]:
+    """Numbers of users by name as traits, with one more for those that are unknown."""
+    return {name: ("users", np.append(values, np.nan)) for name, values in known.items()}
 
 
 def _at(values: AnyArray, rows: IntArray, side: Side) -> AnyArray:
