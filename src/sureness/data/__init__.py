@@ -30,5 +30,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out", "parted"],
         "time_splitting": ["TimeCuts", "PastWindow", "by_time", "past_windows", "repeats_of", "window_of"],
         "times": ["Clock", "Length", "Time"],
+        "visits": ["VisitSettings", "VisitWorld", "simulate_visits"],
     },
 )  # fmt: skip

@@ -56,6 +56,9 @@ from sureness.data.time_splitting import window_of as window_of
 from sureness.data.times import Clock as Clock
 from sureness.data.times import Length as Length
 from sureness.data.times import Time as Time
+from sureness.data.visits import VisitSettings as VisitSettings
+from sureness.data.visits import VisitWorld as VisitWorld
+from sureness.data.visits import simulate_visits as simulate_visits
 
 __all__ = [
     "Address",
@@ -81,6 +84,8 @@ __all__ = [
     "TABLE",
     "Time",
     "TimeCuts",
+    "VisitSettings",
+    "VisitWorld",
     "World",
     "as_text",
     "at_least",
@@ -110,6 +115,7 @@ __all__ = [
     "rows_of",
     "separated",
     "simulate",
+    "simulate_visits",
     "stream_pairs",
     "union",
     "whereabouts",

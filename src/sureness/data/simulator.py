@@ -233,12 +233,12 @@ def _with_levels(s: SimulatorSettings, rng: np.random.Generator, item_domain: In
         test_labels=np.empty(0, bool),
     )  # fmt: skip
     some = np.sort(rng.permutation(s.n_users)[:400])
-    liked = _level_for(lambda level: replace(world, preference_level=level).preference_block(some), s.preference_rate)
-    seen = _level_for(lambda level: replace(world, exposure_level=level).exposure_block(some), s.exposure_rate)
+    liked = level_for(lambda level: replace(world, preference_level=level).preference_block(some), s.preference_rate)
+    seen = level_for(lambda level: replace(world, exposure_level=level).exposure_block(some), s.exposure_rate)
     return replace(world, preference_level=liked, exposure_level=seen)
 
 
-def _level_for(block: Callable[[float], FloatArray], rate: float) -> float:
+def level_for(block: Callable[[float], FloatArray], rate: float) -> float:
     """The intercept for which a block of probabilities has the wanted mean, by bisection."""
     low, high = -30.0, 30.0
     for _ in range(40):

@@ -48,7 +48,7 @@ def coming_ratio(
     Examples
     --------
     >>> print(coming_ratio([900, 1000, 1100], [880, 1050, 1040]))
-    0.9966 [0.8483, 1.1697]
+    0.9966 [0.8483, 1.1696]
     >>> steady, moving = coming_ratio([500] * 8, [510] * 8), coming_ratio([500] * 4, [300, 800, 350, 700])
     >>> steady.high / steady.low < 1.5 < 3 < moving.high / moving.low
     True
