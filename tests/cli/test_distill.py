@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sureness.data import IdMap
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import CheckpointError, DataError, FileError, LeakError, OutputError, SettingError, SurenessError
 from sureness.recommender.run import open_run
-from sureness.sources.function import subset_of
+from sureness.sources import FactorSource
 from tests.cli.runner import COMMAND, refused, run, succeed, told
 
 ALONE = (
@@ -136,7 +137,10 @@ def test_earlier_runs_are_where_both_start(folder):
 def test_a_fixed_source_that_knows_some_items_only(folder):
     trained(folder, "large", "--factors", "8")
     opened = open_run(folder / "large.sureness").source
-    subset_of(opened.source_, np.arange(40)).save(folder / "source.sureness")
+    factors = opened.source_
+    items = IdMap(opened.items.at(np.arange(40)))
+    some = FactorSource(factors.user_factors, factors.item_factors[:40], users=opened.users, items=items)
+    some.save(folder / "source.sureness")
     words = ("--teacher", "source.sureness", "--student", "bpr:2", "--method", "one-way")
     found = told(*DATA, *words, *ALONE[4:], *TOGETHER, cwd=folder)
     teacher, student = found["models"]["teacher"], found["models"]["student"]

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sureness._registry import find, names
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.interactions import Interactions, union
-from sureness.distillation.learner import LabelledPairs, SoftLabels, soft_labels, validation_pairs
+from sureness.distillation.learner import SoftLabels, soft_labels, validation_pairs
 from sureness.distillation.settings import Direction
 from tests.distillation.worlds import fitted, parts
 
@@ -64,7 +64,7 @@ def scored_pairs(n=4_000, seed=0, slope=3.0, shift=-1.0):
     scores = rng.normal(size=n).astype(np.float32)
     relevant = (rng.random(n) < expit(slope * scores + shift)).astype(int)
     learner = TableGuide((0.1 * scores + rng.normal(size=n) * 0.05).astype(np.float32)[:, None])
-    return TableGuide(scores[:, None]), learner, LabelledPairs(np.arange(n), np.zeros(n, dtype=int), relevant)
+    return TableGuide(scores[:, None]), learner, (np.arange(n), np.zeros(n, dtype=int), relevant)
 
 
 def test_calibrated_labels_are_probabilities():
@@ -74,7 +74,7 @@ def test_calibrated_labels_are_probabilities():
     grid = np.linspace(-2, 2, 9, dtype=np.float32)[:, None]
     assert_allclose(made.of(grid), expit(3.0 * grid - 1.0), atol=0.03)
     mine = learner.scores[:, 0].astype(float)
-    off = expit(made.slope * mine + made.shift) - pairs.relevant
+    off = expit(made.slope * mine + made.shift) - pairs[2]
     assert abs(off.mean()) < 1e-3  # the gradient of a logistic fit is zero
     assert abs((off * mine).mean()) < 1e-3
     assert made.slope > 5
@@ -134,5 +134,7 @@ def test_calibrated_labels_are_a_half_on_average():
     pairs = validation_pairs(*parts(), np.random.default_rng(0))
     guide, learner = fitted("lightgcn").network_, fitted("bpr", n_factors=2).network_
     made = soft_labels(Direction(labels="calibrated"), learner, guide, pairs)
-    assert made.of(pairs.scores(guide)).mean() == pytest.approx(0.5, abs=0.005)
-    assert expit(made.slope * pairs.scores(learner) + made.shift).mean() == pytest.approx(0.5, abs=0.005)
+    assert made.of(guide.pair_scores(pairs[0], pairs[1][:, None])).mean() == pytest.approx(0.5, abs=0.005)
+    assert expit(made.slope * learner.pair_scores(pairs[0], pairs[1][:, None]) + made.shift).mean() == pytest.approx(
+        0.5, abs=0.005
+    )

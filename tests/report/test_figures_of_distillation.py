@@ -1,60 +1,20 @@
-"""Figures of distillation: what is counted, and that every edge can be drawn."""
+"""Figures of training: what is drawn, and that every edge can be."""
 
-import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
-from sureness.errors import ColumnError, EmptyError, SettingError
+from sureness.errors import ColumnError, EmptyError
 from sureness.report import (
-    draw_rank_differences,
     draw_side_by_side,
     draw_training_curves,
 )
 from tests.report.svg import svg_of
 
 
-def compared(teacher, student, n_items=100):
-    return np.subtract(teacher, student) / n_items
-
-
 def history(**columns):
     return pl.DataFrame({"epoch": [0, 5, 10], "model": ["student"] * 3, "metric": [0.1, 0.3, 0.2], **columns})
-
-
-# --- ranks ---------------------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.tuples(st.integers(1, 100), st.integers(1, 100)), min_size=1, max_size=50))
-@settings(max_examples=10, deadline=None)
-def test_curves_are_the_sorted_differences(ranks):
-    teacher, student = zip(*ranks, strict=True)
-    before = compared(teacher, student)
-    ax = draw_rank_differences({"before": before})
-    wanted = np.sort(np.subtract(teacher, student)) / 100
-    assert_allclose(ax.lines[0].get_ydata(), wanted if len(ranks) > 1 else np.repeat(wanted, 2))
-    assert ax.get_legend().get_texts()[0].get_text() == f"before, average {np.abs(before).mean():.4f}"
-
-
-def test_before_is_grey_and_dashed_and_after_is_on_top():
-    ax = draw_rank_differences({"before": compared([9, 1], [1, 9]), "after": compared([2, 1], [1, 2])})
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "before, average 0.0800",
-        "after, average 0.0100",
-    ]
-    before, after = ax.lines[:2]
-    assert before.get_linestyle() != after.get_linestyle()
-    assert_allclose(after.get_ydata(), [-0.01, 0.01])
-    assert {text.get_text() for text in ax.texts} == {"student better", "teacher better"}
-
-
-def test_one_far_interaction_does_not_flatten_the_others():
-    far = compared([100, *[2] * 199], [1, *[1] * 199])
-    low, high = draw_rank_differences({"before": far}).get_ylim()
-    assert -low == high < 0.1
 
 
 # --- learning ------------------------------------------------------------------------------------------------------
@@ -75,9 +35,6 @@ def test_the_best_epoch_is_ringed_and_unjudged_ones_are_left_out():
 # --- edges ---------------------------------------------------------------------------------------------------------
 
 AXES = {
-    "one interaction": lambda: draw_rank_differences({"$a_1$ <b> & 確率": compared([3], [1])}),
-    "all equal": lambda: draw_rank_differences({"a": compared([1, 1], [1, 1])}),
-    "two comparisons": lambda: draw_rank_differences({"a": compared([1] * 900, [50] * 900), "b": compared([1], [2])}),
     "one epoch": lambda: draw_training_curves(history()[:1]),
     "unknown models": lambda: draw_training_curves(history(model=["$x$", "y", "y"])),
 }
@@ -89,10 +46,7 @@ def test_every_edge_is_drawn_as_valid_svg(kind):
 
 
 def test_given_axes_are_used():
-    for draw, data in (
-        (draw_rank_differences, {"a": compared([1], [2])}),
-        (draw_training_curves, history()),
-    ):
+    for draw, data in ((draw_training_curves, history()),):
         ax = Figure().add_subplot()
         assert draw(data, ax=ax) is ax
 
@@ -109,8 +63,6 @@ def test_panels_stand_side_by_side():
 @pytest.mark.parametrize(
     ("wrong", "error", "word"),
     [
-        (lambda: draw_rank_differences({}), SettingError, "got 0"),
-        (lambda: draw_rank_differences(dict.fromkeys("abc", compared([1], [1]))), SettingError, "got 3"),
         (lambda: draw_training_curves(history(metric=[None] * 3)), EmptyError, "epoch"),
         (lambda: draw_training_curves(pl.DataFrame({"epoch": [1]})), ColumnError, "history"),
         (lambda: draw_side_by_side([]), EmptyError, "panel"),

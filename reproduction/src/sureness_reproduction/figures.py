@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
 import sureness as sn
 from sureness import report
@@ -22,6 +24,7 @@ from sureness_reproduction.study import Study
 _PARAMETRIC = ("platt", "gaussian", "gamma")
 _DRAWN = ["sigmoid", "histogram", *(f"{name} naive" for name in _PARAMETRIC), "isotonic", "bbq",
           *(f"{name} unbiased" for name in _PARAMETRIC)]  # fmt: skip
+_N_POINTS = 500  # at most, of a curve
 
 
 def reliability(results: Results) -> Any:
@@ -57,7 +60,7 @@ def confidence_by_degree(results: Results) -> Any:
 
 def rank_differences(results: Results) -> Any:
     """Rank differences before and after BD, of the first model and start."""
-    return report.draw_rank_differences(_rank_differences(results))
+    return draw_rank_differences(_rank_differences(results))
 
 
 def two_models(results: Results) -> Any:
@@ -74,7 +77,56 @@ def two_models(results: Results) -> Any:
         ax.legend()
         return ax
 
-    return report.draw_side_by_side([partial(report.draw_rank_differences, _rank_differences(results)), scatter])
+    return report.draw_side_by_side([partial(draw_rank_differences, _rank_differences(results)), scatter])
+
+
+def draw_rank_differences(differences: Mapping[str, ArrayLike], *, ax: Any = None) -> Any:
+    """Draw sorted rank differences as filled areas: the smaller the area, the better two models agree.
+
+    Each is the teacher's rank of a test interaction minus the student's, divided by the number of items; the last ones
+    are the main ones. The largest 2% may be cut off.
+
+    Examples
+    --------
+    >>> ax = draw_rank_differences({"before": [0.2, -0.6]})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['before, average 0.4000']
+    """
+    curves = {name: np.sort(np.asarray(each, dtype=np.float64)) for name, each in differences.items()}
+    averages = {name: float(np.mean(np.abs(curve))) for name, curve in curves.items()}
+    curves = {name: curve[_shown_places(len(curve))] for name, curve in curves.items()}
+    before, after = (report.GREY, report.LIGHT_GREY, 0.55, report.DASHES[1]), (report.BLUE, report.BLUE, 0.30, "-")
+    with report.drawing(ax, (4.6, 3.7)) as drawn:
+        for (name, curve), look in zip(curves.items(), [before, after][-len(curves) :], strict=True):
+            line, fill, alpha, dash = look
+            share = np.linspace(0, 1, len(curve)) if len(curve) > 1 else np.array([0.0, 1.0])
+            height = np.broadcast_to(curve, share.shape) if len(curve) == 1 else curve
+            drawn.fill_between(share, height, 0, color=fill, alpha=alpha, linewidth=0)
+            label = f"{report.short_name(name, 20)}, average {averages[name]:.4f}"
+            drawn.plot(share, height, color=line, linewidth=1.6, linestyle=dash, label=label)
+        drawn.axhline(0, color=report.INK, linewidth=0.8)
+        reach = max([0.01, *(_reach(curve) for curve in curves.values())])
+        drawn.set(xlim=(0, 1), ylim=(-reach, reach))
+        drawn.set(xlabel="test interactions, sorted", ylabel="rank of teacher − rank of student")
+        for axis in (drawn.xaxis, drawn.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%".replace("-", "−"))
+        drawn.locator_params(axis="both", nbins=6)
+        look: dict[str, Any] = {"transform": drawn.transAxes, "fontsize": 8.5, "color": report.GREY}
+        drawn.text(0.03, 0.95, "student better", va="top", **look)
+        drawn.text(0.97, 0.05, "teacher better", ha="right", **look)
+        drawn.set_title("Rank differences, in % of all items")
+        report.legend_above(drawn, len(curves))
+    return drawn
+
+
+def _shown_places(n: int) -> NDArray[Any]:
+    """Evenly spaced places, all of them if they are few."""
+    return np.linspace(0, n - 1, min(n, _N_POINTS)).round().astype(np.int64)
+
+
+def _reach(curve: NDArray[Any]) -> float:
+    """Upper end of the axis: all but the outermost 2% of a curve fit."""
+    return 1.15 * float(np.quantile(np.abs(curve), 0.98))
 
 
 def _rank_differences(results: Results) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -88,20 +88,8 @@ class SoftLabels:
         return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores / np.float32(self.direction.temperature))), np.float32)
 
 
-class LabelledPairs(NamedTuple):
-    """Pairs that calibrated labels are fitted on."""
-
-    users: IntArray
-    items: IntArray
-    relevant: IntArray  # 1: held out for validation, 0: unseen
-
-    def scores(self, model: Guide) -> FloatArray:
-        """How a model scores them."""
-        return model.pair_scores(self.users, self.items[:, None])[:, 0]
-
-    def calibration_set(self, model: Guide) -> CalibrationSet:
-        """What a calibrator of its scores is fitted on."""
-        return CalibrationSet.from_pairs(self.scores(model), self.relevant)
+LabelledPairs = tuple[IntArray, IntArray, IntArray]
+"""Pairs that calibrated labels are fitted on: users, items, and 1 if held out for validation or 0 if unseen."""
 
 
 def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: LabelledPairs | None) -> SoftLabels:
@@ -120,9 +108,14 @@ def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: Label
     if direction.labels != "calibrated":
         return SoftLabels(direction, slope=1.0 / direction.temperature)
     assert pairs is not None
-    calibrator = make_calibrator(direction.calibrator).fit_set(pairs.calibration_set(guide))
-    mine = PlattCalibrator().fit_set(pairs.calibration_set(learner)).natural_parameters_
+    calibrator = make_calibrator(direction.calibrator).fit_set(_calibration_set(guide, pairs))
+    mine = PlattCalibrator().fit_set(_calibration_set(learner, pairs)).natural_parameters_
     return SoftLabels(direction, calibrator, slope=mine["b"], shift=mine["c"])
+
+
+def _calibration_set(model: Guide, pairs: LabelledPairs) -> CalibrationSet:
+    users, items, relevant = pairs
+    return CalibrationSet.from_pairs(model.pair_scores(users, items[:, None])[:, 0], relevant)
 
 
 def validation_pairs(train: Interactions, validation: Interactions, rng: np.random.Generator) -> LabelledPairs:
@@ -134,4 +127,4 @@ def validation_pairs(train: Interactions, validation: Interactions, rng: np.rand
     users, positives = validation.user_rows[has_unseen], validation.item_rows[has_unseen]
     negatives = NegativeSampler(known).draw(users, rng)
     relevant = np.repeat([1, 0], len(users))
-    return LabelledPairs(np.concatenate([users, users]), np.concatenate([positives, negatives]), relevant)
+    return np.concatenate([users, users]), np.concatenate([positives, negatives]), relevant

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,13 +37,6 @@ class Masked:
     def __str__(self) -> str:
         value = f"{self.low:.6g}" if self.low == self.high else f"{self.low:.6g} to {self.high:.6g}"
         return f"{self.count:,} of {value}"
-
-
-class _Cluster(NamedTuple):
-    """A run of sorted distinct scores that a wide gap parts from the others."""
-
-    start: int
-    stop: int
 
 
 def sampled(scores: FloatArray, low: float, high: float) -> FloatArray:
@@ -93,9 +85,9 @@ def masked_of(values: FloatArray, counts: IntArray | FloatArray) -> list[Masked]
     for core, others in _partings(values):
         first, last = float(values[core.start]), float(values[core.stop - 1])
         found = [
-            Masked(float(values[c.start]), float(values[c.stop - 1]), int(counts[c.start : c.stop].sum()), first, last)
+            Masked(float(values[c.start]), float(values[c.stop - 1]), int(counts[c].sum()), first, last)
             for c in others
-            if _is_masked(values[c.start : c.stop], counts[c.start : c.stop], first, last, core.stop - core.start)
+            if _is_masked(values[c], counts[c], first, last, core.stop - core.start)
         ]
         if found:
             return found
@@ -131,7 +123,7 @@ def find_masked(scores: FloatArray, low: float, high: float) -> list[Masked]:
     return masked_of(*np.unique(there, return_counts=True))
 
 
-def _partings(values: FloatArray) -> Iterator[tuple[_Cluster, list[_Cluster]]]:
+def _partings(values: FloatArray) -> Iterator[tuple[slice, list[slice]]]:
     """Ways to part sorted distinct values at their widest gaps: the run with the most values, and the other runs."""
     gaps = np.diff(values)
     n_widest = min(_MOST_CLUSTERS, len(gaps))
@@ -144,7 +136,7 @@ def _partings(values: FloatArray) -> Iterator[tuple[_Cluster, list[_Cluster]]]:
     for n_cuts in range(n_widest, 0, -1):
         if gaps[widest[n_cuts - 1]] > _APART * following[n_cuts - 1]:
             bounds = np.r_[0, np.sort(widest[:n_cuts]) + 1, len(values)].tolist()
-            runs = [_Cluster(start, stop) for start, stop in itertools.pairwise(bounds)]
+            runs = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
             core = max(runs, key=lambda run: (run.stop - run.start, -abs(values[run.start])))
             yield core, [run for run in runs if run is not core]
 

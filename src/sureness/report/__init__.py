@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "contents": ["Additions", "Background", "Contents", "gather_contents"],
-        "figures.distillation": ["draw_rank_differences", "draw_training_curves"],
+        "figures.distillation": ["draw_training_curves"],
         "figures.lists": [
             "ByDegree",
             "draw_confidence_by_degree",

@@ -3,7 +3,6 @@ from sureness.report.contents import Additions as Additions
 from sureness.report.contents import Background as Background
 from sureness.report.contents import Contents as Contents
 from sureness.report.contents import gather_contents as gather_contents
-from sureness.report.figures.distillation import draw_rank_differences as draw_rank_differences
 from sureness.report.figures.distillation import draw_training_curves as draw_training_curves
 from sureness.report.figures.lists import ByDegree as ByDegree
 from sureness.report.figures.lists import draw_confidence_by_degree as draw_confidence_by_degree
@@ -77,7 +76,6 @@ __all__ = [
     "draw_list_cut",
     "draw_metric_comparison",
     "draw_promise",
-    "draw_rank_differences",
     "draw_reliability",
     "draw_score_distributions",
     "draw_side_by_side",

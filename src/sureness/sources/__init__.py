@@ -42,7 +42,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "top_blocks",
             "user_blocks",
         ],
-        "function": ["AlignedSource", "FunctionSource", "PartialFunctionSource", "TorchSource", "subset_of"],
+        "function": ["AlignedSource", "FunctionSource", "PartialFunctionSource", "TorchSource"],
         "aligned": ["Aligned", "Seen", "among", "fitted_to", "unseen"],
         "svd": ["svd_source"],
     },

@@ -39,7 +39,6 @@ from sureness.sources.function import AlignedSource as AlignedSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
 from sureness.sources.function import TorchSource as TorchSource
-from sureness.sources.function import subset_of as subset_of
 from sureness.sources.svd import svd_source as svd_source
 
 __all__ = [
@@ -80,7 +79,6 @@ __all__ = [
     "score_pairs",
     "scores_of",
     "source_of",
-    "subset_of",
     "svd_source",
     "top_blocks",
     "unseen",

@@ -29,9 +29,8 @@ class ScoreSource(Protocol):
 
     Scores are finite; items that a user has seen are scored too, and masked by the caller. A source may also have
     `users` and `items`, the `IdMap` of its rows and of its columns (see `id_maps`), `n_parameters` (how many numbers
-    it is made of), `trained_pairs` (how many pairs it was trained on, see `checked_seen`), `restricted(columns)` (some
-    of its items, where that is faster than `subset_of`'s own way) and `product()` (two matrices whose product is all
-    scores, see `product_of`).
+    it is made of), `trained_pairs` (how many pairs it was trained on, see `checked_seen`), and `product()` (two
+    matrices whose product is all scores, see `product_of`).
     """
 
     @property
@@ -244,13 +243,6 @@ class FactorSource(SavableSource):
         if self.user_bias is not None:
             scores = scores + self.user_bias[rows, None]
         return np.asarray(scores)
-
-    def restricted(self, columns: IntArray) -> Self:
-        """Only some items, given by ascending column numbers."""
-        users, items = id_maps(self)
-        bias = None if self.item_bias is None else self.item_bias[columns]
-        factors = self.user_factors, self.item_factors[columns]
-        return type(self)(*factors, self.user_bias, bias, users, IdMap(items.at(columns)), self.trained_pairs)
 
     def product(self) -> tuple[FloatArray, FloatArray] | None:
         """Two matrices whose product is all scores, (n_users, n) and (n, n_items); None if it could overflow."""

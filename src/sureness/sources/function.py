@@ -268,23 +268,3 @@ class AlignedSource:
             block = self.score_block(some[start : start + step])
             scores[inside] = block[place[inside][:, None] - start, np.maximum(items[inside], 0)]
         return np.where(np.isneginf(scores), np.float32(0.0), scores)
-
-
-def subset_of(source: ScoreSource, columns: IntArray) -> ScoreSource:
-    """Restrict a source to some of its items, given by ascending column numbers.
-
-    Examples
-    --------
-    >>> from sureness.sources.base import MatrixSource
-    >>> part = subset_of(MatrixSource(np.array([[1.0, 2.0, 3.0]])), np.array([0, 2]))
-    >>> part.score_block(np.array([0])), id_maps(part)[1].ids.to_list()
-    (array([[1., 3.]], dtype=float32), [0, 2])
-    """
-    columns = np.asarray(columns)
-    if not len(columns) or np.any(np.diff(columns) <= 0) or columns[0] < 0 or columns[-1] >= source.n_items:
-        raise IdError(f"columns must be ascending numbers from 0 to {source.n_items - 1:,}, at least one of them")
-    own: Callable[[IntArray], ScoreSource] | None = getattr(source, "restricted", None)
-    if own is not None:
-        return own(columns)
-    users, items = id_maps(source)
-    return AlignedSource(source, users, IdMap(items.at(columns)), np.arange(len(users)), columns)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sureness.data import Split
+from sureness.data import IdMap, Split
 from sureness.lists import ExpectedUtility, allocate_domains, equal_shares
 from sureness.metrics import at_sizes, utility_at_every_size
 from sureness.recommender import ConfidentRecommender
-from sureness.sources import ScoreSource, id_maps, subset_of
+from sureness.sources import AlignedSource, ScoreSource, id_maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,9 @@ def _of_domain(
     source: ScoreSource, split: Split, columns: NDArray[Any], slots: int, utility: str
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Expected utility, hits, number of relevant items and number of candidates of one domain's lists."""
-    part = subset_of(source, columns)
-    users, items = id_maps(part)
+    users, every = id_maps(source)
+    items = IdMap(every.at(columns))
+    part = AlignedSource(source, users, items, np.arange(len(users)), columns)
     train, validation, test = (log.aligned(users, items) for log in split.parts.values())
     policy = ExpectedUtility(utility, max_size=slots)
     recommender = ConfidentRecommender(part, policy=policy).fit(train, validation)

@@ -1,15 +1,13 @@
-"""Teacher and student compared: how they rank the same items, and how they learn."""
+"""How a teacher and a student learn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sureness._types import FloatArray, IntArray
-from sureness.errors import EmptyError, SettingError
+from sureness._types import FloatArray
+from sureness.errors import EmptyError
 from sureness.report.figures.style import (
     BLUE,
     CYCLE,
@@ -31,63 +29,6 @@ if TYPE_CHECKING:
 
 ROLE_COLOURS = {"student": BLUE, "teacher": ORANGE}
 ROLE_MARKERS = {"student": "o", "teacher": "s"}
-_N_POINTS = 500  # at most, of a curve
-
-
-def draw_rank_differences(differences: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
-    """Draw sorted rank differences as filled areas: the smaller the area, the better two models agree.
-
-    The largest 2% of the differences may be cut off.
-
-    Parameters
-    ----------
-    differences : mapping of name to array-like of shape (n,)
-        The teacher's rank of each test interaction minus the student's, divided by the number of items. One or two,
-        such as before and after distillation; the last one is the main one.
-    ax : matplotlib Axes, optional
-
-    Examples
-    --------
-    >>> ax = draw_rank_differences({"before": [0.2, -0.6]})
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['before, average 0.4000']
-    """
-    if not 1 <= len(differences) <= 2:
-        raise SettingError(f"rank differences are drawn for one or two comparisons, got {len(differences)}")
-    curves = {name: np.sort(np.asarray(each, dtype=np.float64)) for name, each in differences.items()}
-    averages = {name: float(np.mean(np.abs(curve))) for name, curve in curves.items()}
-    curves = {name: curve[_shown_places(len(curve))] for name, curve in curves.items()}
-    looks = [(GREY, LIGHT_GREY, 0.55, DASHES[1]), (BLUE, BLUE, 0.30, "-")][-len(curves) :]
-    with drawing(ax, (4.6, 3.7)) as drawn:
-        for (name, curve), (line, fill, alpha, dash) in zip(curves.items(), looks, strict=True):
-            share = np.linspace(0, 1, len(curve)) if len(curve) > 1 else np.array([0.0, 1.0])
-            height = np.broadcast_to(curve, share.shape) if len(curve) == 1 else curve
-            drawn.fill_between(share, height, 0, color=fill, alpha=alpha, linewidth=0)
-            label = f"{short_name(name, 20)}, average {averages[name]:.4f}"
-            drawn.plot(share, height, color=line, linewidth=1.6, linestyle=dash, label=label)
-        drawn.axhline(0, color=INK, linewidth=0.8)
-        reach = max([0.01, *(_reach(curve) for curve in curves.values())])
-        drawn.set(xlim=(0, 1), ylim=(-reach, reach))
-        drawn.set(xlabel="test interactions, sorted", ylabel="rank of teacher − rank of student")
-        for axis in (drawn.xaxis, drawn.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%".replace("-", "−"))
-        drawn.locator_params(axis="both", nbins=6)
-        look: dict[str, Any] = {"transform": drawn.transAxes, "fontsize": 8.5, "color": GREY}
-        drawn.text(0.03, 0.95, "student better", va="top", **look)
-        drawn.text(0.97, 0.05, "teacher better", ha="right", **look)
-        drawn.set_title("Rank differences, in % of all items")
-        legend_above(drawn, len(curves))
-    return drawn
-
-
-def _shown_places(n: int) -> IntArray:
-    """Evenly spaced places, all of them if they are few."""
-    return np.linspace(0, n - 1, min(n, _N_POINTS)).round().astype(np.int64)
-
-
-def _reach(curve: FloatArray) -> float:
-    """Upper end of the axis: all but the outermost 2% of a curve fit."""
-    return 1.15 * float(np.quantile(np.abs(curve), 0.98))
 
 
 def draw_training_curves(history: Frame, *, warm_up: int = 0, metric: str = "metric", ax: Axes | None = None) -> Axes:
