@@ -432,10 +432,11 @@ def test_the_comparison_is_shown_with_p_values(runs, tmp_path):
     shown = succeed(
         "list-size", runs / "run.sureness", "-o", "lists.csv", "--utility", "ndcg", "--max-size", "10", cwd=tmp_path
     )
-    assert "difference to best fixed k" in shown
+    assert "difference to best fixed size" in " ".join(shown.split())
     assert "< 0.001" in shown
-    assert "Top-10" in shown
-    assert "Top-20" not in shown
+    assert "10 for everybody" in shown
+    assert "20 for everybody" not in shown
+    assert not {"PerK", "Val-k", "Rand"} & set(shown.split())
 
 
 def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
@@ -584,7 +585,7 @@ def test_a_test_of_shown_items_does_not_judge_lists(runs, split, tmp_path):
     done = run("list-size", "run.sureness", "-o", "lists.parquet", cwd=tmp_path)
     assert done.returncode == 0
     assert "cannot be judged" in " ".join(done.stderr.split())
-    assert "difference to best fixed k" not in done.stdout
+    assert "What list sizes are worth" not in done.stdout
 
 
 def test_the_page_has_every_section(runs, split, tmp_path):

@@ -113,7 +113,7 @@ def test_the_tile_of_judged_pairs_knows_what_the_main_method_was_fitted_on(conte
     pairs = material.pairs
     own = {"platt": PlattCalibrator().fit(pairs.scores, pairs.labels)}
     judged_on_itself = gather_contents(pairs, own, n_resamples=20)
-    assert "look like" in judged_on_itself.tiles[0].note
+    assert "if on these" in judged_on_itself.tiles[0].note
     assert judged_on_itself.fitting == judged_on_itself.tiles[0].note
 
 

@@ -17,7 +17,7 @@ from sureness.jobs.inputs import is_nothing, is_saved, not_usual
 from sureness.jobs.listing import CalibrationOptions, ListOptions, PolicyName
 from sureness.lists.comparing import PolicyComparison
 from sureness.recommender.expecting import Target
-from sureness.report.formatting import chance, percent
+from sureness.report.formatting import chance, page_name, percent
 from sureness.tables.columns import Columns
 from sureness.tables.frames import place_of
 
@@ -130,12 +130,13 @@ def _hits(result: CutResult) -> str:
 def _show_comparison(compared: PolicyComparison) -> None:
     """All policies, the best first, with paired differences."""
     rows = [
-        (name, value, f"{size:.1f}", f"{difference:+.4f}", chance(p_value))
+        (page_name(name), value, f"{size:.1f}", f"{difference:+.4f}", chance(p_value))
         for name, value, size, difference, p_value in compared.table.sort(compared.utility, descending=True).rows()
     ]
-    header = ["policy", compared.utility, "mean size", f"difference to {compared.reference}", "p"]
+    header = ["policy", compared.utility, "mean size", "difference", "p"]
     caption = (
-        f"Means over {counted(len(compared.users), 'user')} with a relevant item in the test; p of a paired t-test "
-        "over users. Oracle knows the answers."
+        f"Means over {counted(len(compared.users), 'user')} with a relevant item in the test; difference to "
+        f"{page_name(compared.reference or '')}, and p of a paired t-test over users. The best in hindsight knows the "
+        "answers."
     )
     print_table("What list sizes are worth", header, rows, caption)

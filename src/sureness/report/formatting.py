@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MISSING = "–"
+_POLICIES = {
+    "PerK": "personal sizes",
+    "Oracle": "best in hindsight",
+    "best fixed k": "best fixed size",
+    "Rand": "random sizes",
+    "Val-k": "each user's best size before",
+}
 
 
 Verdict = Literal["good", "bad", ""]
@@ -170,6 +177,19 @@ def headings(page: str) -> list[tuple[str, Markup]]:
 
     found = re.findall(r'<section id="([^"]+)">\s*<h2>(.*?)</h2>', page, flags=re.DOTALL)
     return [(place, Markup(title)) for place, title in found]
+
+
+def page_name(policy: str) -> str:
+    """A policy in the words of pages and of the terminal; others keep the name that they were given.
+
+    Examples
+    --------
+    >>> page_name("PerK"), page_name("Top-5"), page_name("p >= 0.2"), page_name("mine")
+    ('personal sizes', '5 for everybody', 'items with p >= 0.2', 'mine')
+    """
+    if policy.startswith("Top-"):
+        return f"{policy.removeprefix('Top-')} for everybody"
+    return f"items with {policy}" if policy.startswith("p >=") else _POLICIES.get(policy, policy)
 
 
 def chance(p_value: float) -> str:

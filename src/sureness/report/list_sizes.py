@@ -30,20 +30,13 @@ from sureness.report.figures.lists import (
     prepare_size_by_degree,
 )
 from sureness.report.figures.style import Plan
-from sureness.report.formatting import Headline, Tile, chance, count, error, verdict
+from sureness.report.formatting import Headline, Tile, chance, count, error, page_name, verdict
 from sureness.tables.frames import Frame, as_frame
 
 MAIN, ORACLE = "PerK", "Oracle"
 GROUPS = ("few", "some", "many")
 
 _CLEAR = 0.05  # p-values below count as a clear difference
-_NAMES = {
-    "PerK": "personal sizes",
-    "Oracle": "best in hindsight",
-    "best fixed k": "best fixed size",
-    "Rand": "random sizes",
-    "Val-k": "each user's best size before",
-}
 _TITLES = {"ndcg": "NDCG", "pdcg": "PDCG", "f1": "F1", "tp": "TP", "dcg": "DCG"}
 
 
@@ -155,19 +148,6 @@ def gather_list_sizes(
         promise=None if test is None else kept_promise(recommender, test, lists),
         cases=list_cases(recommender, lists, sizes, expected, unsure, items=titles, utility=title),
     )
-
-
-def page_name(policy: str) -> str:
-    """A policy in the words of a page; others keep the name that they were given.
-
-    Examples
-    --------
-    >>> page_name("PerK"), page_name("Top-5"), page_name("p >= 0.2"), page_name("mine")
-    ('personal sizes', '5 for everybody', 'items with p >= 0.2', 'mine')
-    """
-    if policy.startswith("Top-"):
-        return f"{policy.removeprefix('Top-')} for everybody"
-    return f"items with {policy}" if policy.startswith("p >=") else _NAMES.get(policy, policy)
 
 
 def _policies(compared: PolicyComparison | None, main: str) -> tuple[PolicyRow, ...]:

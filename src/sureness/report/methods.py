@@ -371,7 +371,7 @@ def tiles(
 
 
 def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
-    """How many pairs a map was fitted on, and whether they look like those that judge it; empty if it does not know.
+    """How many pairs a map was fitted on, and whether they may be those that judge it; empty if it does not know.
 
     Examples
     --------
@@ -380,13 +380,16 @@ def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
     >>> fitted_on(MinMaxCalibrator().fit([0.0, 3.0], [0, 1]), pairs, "minmax")
     'minmax was fitted on 2 pairs'
     >>> fitted_on(MinMaxCalibrator().fit(pairs.scores, pairs.labels), pairs, "minmax")
-    'these look like the pairs that minmax was fitted on, so it looks better than on new ones'
+    'minmax was fitted on as many pairs with the same range of scores; if on these, it looks better than on new ones'
     """
     n_pairs, score_range = getattr(fitted, "n_pairs_", None), getattr(fitted, "score_range_", None)
     if n_pairs is None:
         return ""
     if n_pairs == len(pairs) and score_range == (float(pairs.scores.min()), float(pairs.scores.max())):
-        return f"these look like the pairs that {name} was fitted on, so it looks better than on new ones"
+        return (
+            f"{name} was fitted on as many pairs with the same range of scores; if on these, it looks better than on "
+            "new ones"
+        )
     return f"{name} was fitted on {counted(n_pairs, 'pair')}"
 
 
