@@ -124,7 +124,7 @@ test-browser: $(VENV)/.service  ## Drive every view of the explorer in Chromium,
 attack-service: $(VENV)/.service  ## Ten minutes of reloads under load, 100,000 mixed requests, 10,000 connections
 	$(BIN)/python -m tests.service.attack
 
-bench-service: $(VENV)/.service  ## Measure the service with wrk and h2load; writes benchmarks/RESULTS-service.md
+bench-service: $(VENV)/.service $(MLFLOW)/.installed  ## Measure the service with wrk and h2load; writes benchmarks/RESULTS-service.md
 	$(BIN)/python -m benchmarks.service
 
 sql-table: $(SQL)/.installed  ## Compare that SQL with Python on real databases; writes the table of docs/measured/databases.md

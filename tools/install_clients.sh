@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What drives the service in its tests, where it is missing: a browser, load generators, promtool, nginx, and axe-core.
+# What drives the service in its tests, where it is missing: a browser, load generators, promtool, nginx and curl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 wanted=()
-for pair in chromium:chromium wrk:wrk h2load:nghttp2-client promtool:prometheus nginx:nginx-light npm:npm curl:curl; do
+for pair in chromium:chromium wrk:wrk h2load:nghttp2-client promtool:prometheus nginx:nginx-light curl:curl; do
   command -v "${pair%%:*}" > /dev/null || [[ -x /usr/sbin/${pair%%:*} ]] || wanted+=("${pair##*:}")
 done
 if ((${#wanted[@]})); then
@@ -14,8 +14,4 @@ if ((${#wanted[@]})); then
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" fonts-dejavu-core > /dev/null
   fi
-fi
-if command -v npm > /dev/null && [[ ! -f build/axe/node_modules/axe-core/axe.min.js ]]; then
-  mkdir -p build/axe
-  npm install --silent --no-audit --no-fund --prefix build/axe axe-core@4.10.3
 fi

@@ -93,12 +93,10 @@ class IdMap(Savable):
         if numbers is not None and isinstance(held, _Numbers | _Counted) and held.dtype == np.int64:  # the usual case
             return self._in_order(held.find_numbers(numbers))
         asked = self.read_from_text(values) if of_text else id_series(values)
-        if not len(asked):  # nothing has no kind
-            return np.empty(0, dtype=np.int64)
+        if asked.null_count() == len(asked):  # nothing has no kind, and what is missing has none either
+            return np.full(len(asked), -1)
         is_text = self._sorted.what == _TEXT
         if (asked.dtype == pl.String) != is_text:
-            if asked.null_count() == len(asked):  # what is missing has no kind either
-                return np.full(len(asked), -1)
             known = self.at([0]) if len(self) else pl.Series(dtype=pl.String)
             raise IdError(
                 f"ids must be of the kind that is known, {self._sorted.what} such as {first_of(known)}, "
@@ -323,6 +321,10 @@ def _numbers_of(values: pl.Series, dtype: pl.DataType) -> tuple[BoolArray, IntAr
     """Which values are missing or do not fit the type, and all of them as numbers of that type."""
     if values.dtype == dtype and not values.null_count():  # the usual case, without a query each
         return np.zeros(len(values), dtype=bool), values.to_numpy()
+    if values.dtype == dtype == pl.Int64 and len(values) <= _MANY:  # for few values a query costs more than it saves
+        listed = values.to_list()
+        missing = np.array([each is None for each in listed])
+        return missing, np.array([0 if each is None else each for each in listed], dtype=np.int64)
     wanted = values.cast(dtype, strict=False)
     return wanted.is_null().to_numpy(), wanted.fill_null(0).to_numpy()
 

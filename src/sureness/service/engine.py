@@ -146,11 +146,13 @@ class Engine:
         there = np.arange(lengths.max()) < lengths[:, None]
         scores = np.full(there.shape, -np.inf)
         scores[there] = list(chain.from_iterable(group.scores for group in groups))
-        named: list[Sequence[messages.Id | None]] = [group.item_ids or [None] * len(group.scores) for group in groups]
-        known = items.read_from_text(column(list(chain.from_iterable(named))))
-        plain = known.dtype.is_integer() and not known.null_count()
-        item_ids = np.zeros(there.shape, np.int64) if plain else np.full(there.shape, None, dtype=object)
-        item_ids[there] = known.to_numpy() if plain else np.array(known.to_list(), dtype=object)
+        item_ids: AnyArray = np.full(there.shape, None, dtype=object)
+        if any(group.item_ids is not None for group in groups):
+            named: list[Sequence[messages.Id | None]] = [each.item_ids or [None] * len(each.scores) for each in groups]
+            known = items.read_from_text(column(list(chain.from_iterable(named))))
+            if known.dtype.is_integer() and not known.null_count():
+                item_ids = np.zeros(there.shape, np.int64)
+            item_ids[there] = known.to_numpy() if item_ids.dtype == np.int64 else known.to_list()
         history = np.array([np.nan if group.history is None else group.history for group in groups])
         whose = users.read_from_text(column([group.user_id for group in groups]))
         return self.recommender.decide(whose, item_ids, scores, history=history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from sureness.service.messages import RefusedError
 from sureness.service.metrics import Metrics
 from sureness.service.questions import Question
 from sureness.service.worker import Reply, Worker, hear_notes
+
+_SWITCH = 0.0005  # seconds that the compute thread may let the loop wait; by default ten times as many
 
 T = TypeVar("T", bound=messages.Answer)
 
@@ -62,6 +65,7 @@ class Service:
 
     @asynccontextmanager
     async def living(self, _: Starlette) -> AsyncIterator[None]:
+        sys.setswitchinterval(_SWITCH)
         self.worker.start()
         self.in_force(self.engine)
         seconds = self.settings.reload_seconds
@@ -89,15 +93,9 @@ class Service:
     async def body(self, request: Request) -> bytes:
         """The whole body, if it is not too large and not too slow."""
         most, seconds = self.settings.max_body, self.settings.max_seconds
-        too_large = RefusedError(
-            413,
-            "body",
-            f"the body may have {counted(most, 'byte')}; send fewer scores in each request",
-            {"Connection": "close"},
-        )
         announced = request.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > most:
-            raise too_large
+            raise _too_large(most)
         parts, n_bytes = [], 0
         try:
             async with asyncio.timeout(seconds):
@@ -105,7 +103,7 @@ class Service:
                     parts.append(part)
                     n_bytes += len(part)
                     if n_bytes > most:
-                        raise too_large
+                        raise _too_large(most)
         except TimeoutError:
             raise RefusedError(
                 408,
@@ -127,6 +125,11 @@ class Service:
         reply = await self.ask(question)
         fields = reply.answer if field is None else {field: reply.answer}
         return kind(artefact=question.artefact, notes=list(reply.notes), **fields)
+
+
+def _too_large(most: int) -> RefusedError:
+    sentence = f"the body may have {counted(most, 'byte')}; send fewer scores in each request"
+    return RefusedError(413, "body", sentence, {"Connection": "close"})
 
 
 def _digest(key: str) -> bytes:

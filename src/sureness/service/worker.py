@@ -10,10 +10,10 @@ import asyncio
 import threading
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from sureness.errors import SurenessWarning
@@ -58,15 +58,15 @@ class Worker:
     def __init__(self, *, most_waiting: int, seconds: float, observe: Callable[[int], None]) -> None:
         self.most_waiting, self.seconds = most_waiting, seconds
         self._observe = observe  # called with the number of questions of each batch
-        self._waiting: deque[_Waiting] = deque()
-        self._some = threading.Condition()
+        self._waiting: SimpleQueue[_Waiting | None] = SimpleQueue()  # None: look again whether there is something to do
+        self._next: _Waiting | None = None  # did not fit into the last batch
         self._spare: Iterator[object] | None = None
         self._ends = False
         self._thread = threading.Thread(target=self._run, name="sureness-compute", daemon=True)
 
     @property
     def n_waiting(self) -> int:
-        return len(self._waiting)
+        return self._waiting.qsize()
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -74,25 +74,21 @@ class Worker:
 
     def stop(self) -> None:
         """Answer what waits, then end."""
-        with self._some:
-            self._ends = True
-            self._some.notify()
+        self._ends = True
+        self._waiting.put(None)
         self._thread.join()
 
     def spend_spare_time(self, steps: Iterator[object] | None) -> None:
         """Take these steps, one at a time, while nobody waits; they replace the steps that were given before."""
-        with self._some:
-            self._spare = steps
-            self._some.notify()
+        self._spare = steps
+        self._waiting.put(None)
 
     async def ask(self, question: Computable) -> Reply:
         """The answer to a question; refused if too many wait, or if it takes too long."""
-        if len(self._waiting) >= self.most_waiting:
+        if self.n_waiting >= self.most_waiting:
             raise _busy(f"{self.most_waiting:,} requests wait already")
         waiting = _Waiting(question, self._loop.create_future(), time.monotonic() + self.seconds)
-        with self._some:
-            self._waiting.append(waiting)
-            self._some.notify()
+        self._waiting.put(waiting)
         late = self._loop.call_later(self.seconds, _give_up, waiting.future, self.seconds)
         try:
             return await waiting.future
@@ -102,29 +98,33 @@ class Worker:
     # --- in the thread ----------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while (batch := self._next()) is not None:
-            if batch:
+        while not self._ends or self._next is not None or self._waiting.qsize():
+            if batch := self._batch():
                 self._observe(len(batch))
                 replies = answered([each.question for each in batch])
                 self._loop.call_soon_threadsafe(_deliver, batch, replies)
+            elif (steps := self._spare) is not None:
+                self._take_a_step(steps)
 
-    def _next(self) -> list[_Waiting] | None:
-        """The next batch; empty: something else was done; None: it is over."""
-        with self._some:
-            while not (self._waiting or self._spare or self._ends):
-                self._some.wait()
-            if not self._waiting and self._ends:
-                return None
-            batch: list[_Waiting] = []
-            size, now = 0, time.monotonic()
-            while self._waiting and (not batch or size + self._waiting[0].question.size <= _IN_BATCH):
-                waiting = self._waiting.popleft()
-                if waiting.until > now and not waiting.future.cancelled():
-                    batch.append(waiting)
-                    size += waiting.question.size
-            steps = None if batch else self._spare
-        if steps is not None:
-            self._take_a_step(steps)
+    def _batch(self) -> list[_Waiting]:
+        """All who wait, or as many as are answered at once; waits for somebody if there is nothing else to do."""
+        batch: list[_Waiting] = []
+        size = 0
+        while size < _IN_BATCH:
+            waiting, self._next = self._next, None
+            if waiting is None:
+                try:
+                    waiting = self._waiting.get(block=not (batch or self._spare or self._ends))
+                except Empty:
+                    break
+            if waiting is None:
+                continue
+            if batch and size + waiting.question.size > _IN_BATCH:
+                self._next = waiting
+                break
+            if waiting.until > time.monotonic() and not waiting.future.cancelled():
+                batch.append(waiting)
+                size += waiting.question.size
         return batch
 
     def _take_a_step(self, steps: Iterator[object]) -> None:
@@ -132,9 +132,8 @@ class Worker:
             with noted():
                 next(steps)
         except Exception:  # at its end, or because the library refuses: whoever asks for it is told
-            with self._some:
-                if self._spare is steps:
-                    self._spare = None
+            if self._spare is steps:
+                self._spare = None
 
 
 def answered(questions: Sequence[Computable]) -> list[Reply | Exception]:
