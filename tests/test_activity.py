@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sureness as sn
 from sureness.activity import ActivityModel
-from sureness.data import Interactions, past_windows
+from sureness.data import Interactions, VisitSettings, past_windows, simulate_visits, window_of
 from sureness.errors import ColumnError, DataError, SettingError
 
 DAY = 86_400
@@ -39,6 +39,30 @@ def test_promised_users_and_items_come():
     assert there[known].sum() == pytest.approx(now.chance[known].sum(), rel=0.1)
     assert np.corrcoef(now.chance[known], truth[log.users.ids.to_numpy()][known])[0, 1] > 0.65
     assert during.user_degree[known].sum() == pytest.approx((now.expected_new + now.expected_repeated).sum(), rel=0.12)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"again": 2.0}, {"drift": -1.0}, {"drift": 1.5, "again": 2.0}, {"leaving": 0.1}, {"period_days": 7}],
+    ids=str,
+)
+def test_the_chance_is_the_true_one_in_worlds_that_are_known(changed):
+    """In ten groups by chance; numbers of items over all who may be there."""
+    world = simulate_visits(VisitSettings(n_users=4_000, n_items=100, seed=1, **changed))
+    last = world.settings.n_periods - 1
+    before, _ = window_of(world.log, world.start(last), world.start(last + 1))
+    model = ActivityModel(window=f"{world.settings.period_days}d").fit(before)
+    now, truth = model.predict_at(before, world.start(last)), world.chance_in(last)
+    known = np.flatnonzero(now.frequency)
+    groups = np.array_split(known[np.argsort(now.chance[known])], 10)
+    assert np.mean([abs(truth[group].mean() - now.chance[group].mean()) for group in groups]) < 0.02
+    assert now.chance[known].sum() == pytest.approx(truth[known].sum(), rel=0.08)
+    here = np.flatnonzero((truth > 0) & (now.frequency > 0))[:1_500]
+    probability, had = world.probability_in(last, here), np.zeros((len(truth), 100), dtype=bool)
+    had[before.user_rows, before.item_rows] = True
+    for number, some in ((now.new, ~had[here]), (now.repeated, had[here])):
+        if (true := truth[here] @ (probability * some).sum(axis=1)) > 0:
+            assert truth[here] @ number[here] == pytest.approx(true, rel=0.08)
 
 
 def test_new_and_repeated_items_are_told_apart():

@@ -26,7 +26,8 @@ _RAMPS = 4
 _SLOTS = 30  # of a window: what a user does within one of them is one occasion
 _SOON = 0.02  # windows that are added to a time before its logarithm is taken
 _FAR = 30.0
-_N_TRAITS = 5  # logarithms of recency, occasions, occasions in the last window, events, and distinct items
+_FADING = 2.0  # windows after which an occasion counts for half
+_N_TRAITS = 5  # logarithms of recency, recent and faded occasions, events per occasion, distinct items per event
 
 
 class Activity(NamedTuple):
@@ -259,13 +260,19 @@ class _History(NamedTuple):
             np.searchsorted(self.times, start - self.length),
         ))  # fmt: skip
         users, occasion = self.users[:n], self.occasion[:n]
+        back = (start - self.times[:n]) / self.length
         events, occasions = self._counted(users), self._counted(users[occasion])
         recent = self._counted(users[recently:][occasion[recently:]])
+        faded = self._counted(users[occasion], 0.5 ** (back[occasion] / _FADING))
         distinct = self._counted(self.takers[:m][self.previous[:m] < 0])
         last = np.zeros(self.n_users)
-        last[users] = (start - self.times[:n]) / self.length
+        last[users] = back
         known = np.flatnonzero(events)
-        traits = [np.log(last[known] + _SOON), *(np.log1p(n[known]) for n in (occasions, recent, events, distinct))]
+        traits = [
+            np.log(last + _SOON), np.log1p(recent), np.log1p(faded), np.log1p(events) - np.log1p(occasions),
+            np.log1p(distinct) - np.log1p(events),
+        ]  # fmt: skip
+        traits = [trait[known] for trait in traits]
         newcomers = recent[known] == occasions[known]
         return _Known(known, np.stack(traits, axis=1), newcomers, last[known], events)
 
@@ -279,8 +286,8 @@ class _History(NamedTuple):
         new, repeated = takers[previous < 0], takers[(previous >= 0) & (previous < low)]
         return _Window(known.traits, known.newcomers, there, *(self._counted(n)[known.users] for n in (new, repeated)))
 
-    def _counted(self, users: IntArray) -> IntArray:
-        return np.bincount(users, minlength=self.n_users)
+    def _counted(self, users: IntArray, weights: FloatArray | None = None) -> AnyArray:
+        return np.bincount(users, weights, self.n_users)
 
 
 def _events_of(log: Interactions) -> Events:
