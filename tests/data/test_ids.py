@@ -15,7 +15,6 @@ import sureness as sn
 from sureness.data import ids as ids_module
 from sureness.data.interactions import Interactions, union
 from sureness.errors import IdError
-from sureness.numerics.sorted_texts import SortedTexts
 from sureness.saving.packed import Parts, arrays_of, packed_of, tree_of
 
 INTEGERS = {pl.Int8: "int8", pl.Int16: "int16", pl.Int32: "int32", pl.Int64: "int64", pl.UInt8: "uint8",
@@ -160,7 +159,7 @@ def test_a_missing_id_is_refused():
 # --- what finding one id costs --------------------------------------------------------------------------------------
 
 
-class Counted(SortedTexts):
+class Counted(ids_module._Texts):
     """Sorted texts that count how often one of them is looked at."""
 
     looked_at = 0
@@ -176,7 +175,7 @@ class Counted(SortedTexts):
 @pytest.mark.parametrize("n_ids", [1_000, 100_000])
 def test_finding_one_id_looks_at_a_logarithm_of_the_texts(n_ids, monkeypatch):
     packed = replace(sn.IdMap.of([f"user {number:06d}" for number in range(n_ids)]).pack(), trusted=True)
-    monkeypatch.setattr(ids_module, "SortedTexts", Counted)
+    monkeypatch.setattr(ids_module, "_Texts", Counted)
     monkeypatch.setattr(Counted, "looked_at", 0)
     ids = sn.IdMap.unpack(packed, Parts({}))
     assert Counted.looked_at == 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, cast, overload
+from typing import Any, ClassVar, Self, TypeAlias, cast, overload
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,6 @@ from sureness._types import AnyArray, BoolArray, IntArray
 from sureness._wording import counted
 from sureness.errors import IdError
 from sureness.numerics.checks import as_array
-from sureness.numerics.sorted_texts import SortedTexts
 from sureness.saving.packed import Packed, Parts, Savable, kind_of
 from sureness.tables.id_values import first_of, id_series, kind_of_ids, of_other_kind
 
@@ -42,12 +42,12 @@ class IdMap(Savable):
                 f"ids must be distinct, got {first_of(twice)} more than once; give each row its own id, or take the "
                 "distinct ids of a column with IdMap.of"
             )
-        self._sorted = _sorted_ids(ordered)
+        self._sorted = _Texts.of(ordered.to_list()) if ordered.dtype == pl.String else _Numbers(ordered.to_numpy())
         self._rows: IntArray | None = None if ids.equals(ordered) else ids.arg_sort().to_numpy().astype(np.int64)
         self.__dict__["ids"] = ids
 
     @classmethod
-    def _of_sorted(cls, found: _SortedIds, rows: IntArray | None = None) -> Self:
+    def _of_sorted(cls, found: _Texts | _Numbers, rows: IntArray | None = None) -> Self:
         new = cls.__new__(cls)
         new._sorted, new._rows = found, rows
         return new
@@ -90,7 +90,7 @@ class IdMap(Savable):
         ([1], [-1, 0])
         """
         held, numbers = self._sorted, _plain_numbers(values)
-        if numbers is not None and isinstance(held, _Numbers | _Counted) and held.dtype == np.int64:  # the usual case
+        if numbers is not None and isinstance(held, _Numbers) and held.dtype == np.int64:  # the usual case
             return self._in_order(held.find_numbers(numbers))
         asked = self.read_from_text(values) if of_text else id_series(values)
         if asked.null_count() == len(asked):  # nothing has no kind, and what is missing has none either
@@ -162,7 +162,7 @@ class IdMap(Savable):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        found: _SortedIds
+        found: _Texts | _Numbers
         if packed.state["of"] == _COUNTED:
             n = packed.state["n"]
             if not isinstance(n, int) or not 0 <= n < 2**31:
@@ -170,7 +170,7 @@ class IdMap(Savable):
             found = _Counted(n)
         elif packed.state["of"] == _TEXT:
             content = packed.array("content", "u", None)
-            found = _Texts(SortedTexts(content, packed.starts("offsets", None, len(content))))
+            found = _Texts(content, packed.starts("offsets", None, len(content)))
         else:
             found = _Numbers(packed.array("numbers", "iu", None))
         if not (packed.trusted or found.is_sorted()):
@@ -223,33 +223,27 @@ _TEXT, _NUMBERS, _COUNTED = "text", "whole numbers", "counted"
 _MANY = 1_000  # texts asked for at once, at least, before a join is worth it
 
 
-class _SortedIds(Protocol):
-    """Distinct ids in sorted order."""
-
-    what: ClassVar[str]
-
-    def __len__(self) -> int: ...
-    def find(self, values: pl.Series) -> IntArray: ...
-    def at(self, places: IntArray) -> pl.Series: ...
-    def every(self) -> pl.Series: ...
-    def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]: ...
-    def is_sorted(self) -> bool: ...
-
-
-def _sorted_ids(ordered: pl.Series) -> _SortedIds:
-    if ordered.dtype == pl.String:
-        return _Texts(SortedTexts.of(ordered.to_list()))
-    return _Numbers(ordered.to_numpy())
-
-
 class _Texts:
+    """Distinct texts in the order of their UTF-8 bytes, searched where they lie: nothing is built."""
+
     what: ClassVar[str] = _TEXT
 
-    def __init__(self, texts: SortedTexts) -> None:
-        self.texts = texts
+    def __init__(self, content: AnyArray, offsets: IntArray) -> None:
+        self.content, self.offsets = content, offsets  # the bytes of all texts, and where each starts
+
+    @classmethod
+    def of(cls, texts: list[str]) -> _Texts:
+        """From texts that are sorted and distinct."""
+        parts = [text.encode() for text in texts]
+        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(part) for part in parts], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets)
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.offsets) - 1
+
+    def __getitem__(self, place: int) -> bytes:
+        return self.content[self.offsets[place] : self.offsets[place + 1]].tobytes()
 
     @cached_property
     def _table(self) -> pl.DataFrame:
@@ -259,25 +253,29 @@ class _Texts:
         if len(values) > max(_MANY, len(self) // 20):  # then one pass over all known ids costs less than the searches
             rows = pl.DataFrame({"id": values}).join(self._table, on="id", how="left", maintain_order="left")["row"]
             return rows.fill_null(-1).to_numpy().astype(np.int64)
-        if not values.null_count():
-            return self.texts.find(values.to_list())
-        found = self.texts.find(values.fill_null("").to_list())
-        return np.where(values.is_null().to_numpy(), -1, found)
+        return np.array([-1 if text is None else self._place(text.encode()) for text in values], dtype=np.int64)
+
+    def _place(self, text: bytes) -> int:
+        place = bisect_left(self, text)  # it has len() and [], which is all that is asked
+        return place if place < len(self) and self[place] == text else -1
 
     def at(self, places: IntArray) -> pl.Series:
-        return pl.Series(self.texts.at(np.where(places < 0, places + len(self), places)), dtype=pl.String)
+        return pl.Series([self[place % len(self)].decode() for place in places.tolist()], dtype=pl.String)
 
     def every(self) -> pl.Series:
-        return pl.Series(self.texts.every(), dtype=pl.String)
+        whole, bounds = self.content.tobytes(), self.offsets.tolist()
+        return pl.Series([whole[start:stop].decode() for start, stop in pairwise(bounds)], dtype=pl.String)
 
     def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
-        return {"of": _TEXT}, {"content": self.texts.content, "offsets": self.texts.offsets}
+        return {"of": _TEXT}, {"content": self.content, "offsets": self.offsets}
 
     def is_sorted(self) -> bool:
-        return all(first < second for first, second in pairwise(self.texts.every()))
+        return all(first < second for first, second in pairwise(self.every()))
 
 
 class _Numbers:
+    """Distinct whole numbers in ascending order."""
+
     what: ClassVar[str] = _NUMBERS
 
     def __init__(self, numbers: IntArray) -> None:
@@ -287,7 +285,7 @@ class _Numbers:
         return len(self.numbers)
 
     def find(self, values: pl.Series) -> IntArray:
-        missing, asked = _numbers_of(values, pl.Series(self.numbers[:0]).dtype)
+        missing, asked = _numbers_of(values, pl.Series(np.empty(0, self.dtype)).dtype)
         return np.where(missing, -1, self.find_numbers(asked))
 
     def find_numbers(self, asked: IntArray) -> IntArray:
@@ -309,6 +307,31 @@ class _Numbers:
         return bool(np.all(self.numbers[1:] > self.numbers[:-1]))
 
 
+class _Counted(_Numbers):
+    """The numbers from 0 on, which need no array."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.dtype = n, np.dtype(np.int64)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def find_numbers(self, asked: IntArray) -> IntArray:
+        return np.where((asked >= 0) & (asked < self.n), asked, -1)
+
+    def at(self, places: IntArray) -> pl.Series:
+        return pl.Series(np.where(places < 0, places + self.n, places))
+
+    def every(self) -> pl.Series:
+        return pl.int_range(self.n, dtype=pl.Int64, eager=True)
+
+    def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
+        return {"of": _COUNTED, "n": self.n}, {}
+
+    def is_sorted(self) -> bool:
+        return True
+
+
 def _plain_numbers(values: object) -> IntArray | None:
     """A column of 64-bit whole numbers as it is, or one of them; None: something else."""
     if type(values) is int and abs(values) < 2**63:
@@ -327,34 +350,3 @@ def _numbers_of(values: pl.Series, dtype: pl.DataType) -> tuple[BoolArray, IntAr
         return missing, np.array([0 if each is None else each for each in listed], dtype=np.int64)
     wanted = values.cast(dtype, strict=False)
     return wanted.is_null().to_numpy(), wanted.fill_null(0).to_numpy()
-
-
-class _Counted:
-    what: ClassVar[str] = _NUMBERS
-
-    def __init__(self, n: int) -> None:
-        self.n, self.dtype = n, np.dtype(np.int64)
-
-    def __len__(self) -> int:
-        return self.n
-
-    def find(self, values: pl.Series) -> IntArray:
-        missing, wanted = _numbers_of(values, pl.Int64())
-        return np.where(missing, -1, self.find_numbers(wanted))
-
-    def find_numbers(self, asked: IntArray) -> IntArray:
-        return np.where((asked >= 0) & (asked < self.n), asked, -1)
-
-    def at(self, places: IntArray) -> pl.Series:
-        if len(places) and not (-self.n <= int(places.min()) and int(places.max()) < self.n):
-            raise IndexError(f"rows must lie between 0 and {self.n - 1}")
-        return pl.Series(np.where(places < 0, places + self.n, places))
-
-    def every(self) -> pl.Series:
-        return pl.int_range(self.n, dtype=pl.Int64, eager=True)
-
-    def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
-        return {"of": _COUNTED, "n": self.n}, {}
-
-    def is_sorted(self) -> bool:
-        return True

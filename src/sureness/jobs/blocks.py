@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,20 +71,25 @@ def blocks_of_users(
     frame: pl.LazyFrame, path: Place, *, by_user: bool, user: str = "user_id"
 ) -> Iterator[pl.DataFrame]:
     """The table in parts that hold whole users; one that is not sorted by user is sorted in memory."""
-    kept: pl.DataFrame | None = None
     with readable(path):
         if by_user:
             batches: Iterator[pl.DataFrame] = _batches(frame, path)
         else:
             batches = frame.collect().sort(user, maintain_order=True).iter_slices(BATCH_ROWS)
-        for batch in batches:
-            joined = batch if kept is None else pl.concat([kept, batch])
-            whole = joined[user] != joined[user][-1]
-            kept = joined.filter(~whole)
-            if whole.any():
-                yield joined.filter(whole)
-        if kept is not None:
-            yield kept
+        yield from whole_users(batches, user)
+
+
+def whole_users(batches: Iterable[pl.DataFrame], user: str) -> Iterator[pl.DataFrame]:
+    """Rows whose users come one after the other, in parts that hold whole users."""
+    kept: pl.DataFrame | None = None
+    for batch in batches:
+        joined = batch if kept is None else pl.concat([kept, batch])
+        whole = joined[user].ne_missing(joined[user][-1])
+        kept = joined.filter(~whole)
+        if whole.any():
+            yield joined.filter(whole)
+    if kept is not None:
+        yield kept
 
 
 def _batches(frame: pl.LazyFrame, path: Place) -> Iterator[pl.DataFrame]:
@@ -128,9 +133,9 @@ def _counted(users: pl.LazyFrame, user: str, path: Place) -> Survey:
     return _surveyed(counts, by_user=False)
 
 
-def _refuse_empty(n_empty: int, user: str, path: Place) -> None:
+def _refuse_empty(n_empty: int, name: str, path: Place) -> None:
     if n_empty:
-        raise ColumnError(f"{path}: column {user} has {counted(n_empty, 'empty value')}; fill or drop those rows")
+        raise ColumnError(f"{path}: column {name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
 
 
 def _add(counts: dict[int, int], lengths: pl.Series) -> None:
@@ -248,8 +253,7 @@ def _ranked(table: pl.DataFrame, domains: pl.DataFrame | None) -> Ranked:
 
 def _check(table: pl.DataFrame, path: Place) -> None:
     for name in table.columns:
-        if n_empty := table[name].null_count():
-            raise ColumnError(f"{path}: column {name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
+        _refuse_empty(table[name].null_count(), name, path)
     check_probabilities(table["probability"])
     names = [name for name in ("user_id", "domain", "item_id") if name in table.columns]
     if n_twice := table.height - table.select(names).n_unique():

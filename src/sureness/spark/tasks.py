@@ -18,6 +18,7 @@ import polars as pl
 
 from sureness.calibration.maps import ProbabilityMap
 from sureness.errors import MissingExtraError, SettingError, missing_extra
+from sureness.jobs.blocks import whole_users
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.saving.objects import load
 from sureness.sources.function import TorchSource
@@ -54,15 +55,7 @@ def table_of(batches: list[pa.RecordBatch]) -> pl.DataFrame:
 
 def user_tables(batches: Iterator[pa.RecordBatch], user: str, rows: int = BLOCK_ROWS) -> Iterator[pl.DataFrame]:
     """The rows of a partition, whose users come one after the other, in blocks of whole users."""
-    kept: pl.DataFrame | None = None
-    for table in tables(batches, rows):
-        joined = table if kept is None else pl.concat([kept, table])
-        whole = joined[user].ne_missing(joined[user][-1])
-        kept = joined.filter(~whole)
-        if whole.any():
-            yield joined.filter(whole)
-    if kept is not None:
-        yield kept
+    return whole_users(tables(batches, rows), user)
 
 
 def batches_of(table: pl.DataFrame, schema: pa.Schema) -> list[pa.RecordBatch]:
