@@ -137,6 +137,13 @@ assert importlib.util.find_spec("pyarrow") is None
 log = sn.Interactions.from_table(table)
 assert (log.users.ids.to_list(), log.items.ids.to_list(), log.ratings.tolist()) == (["a", "b"], [1, 2], [5, 4]), log
 assert list(in_kind_of(table, log.table())["user_id"]) == ["a", "b"]
+for text in (pd.Series(["zoe", "ann"]), pd.Series(["zoe", "ann"], dtype="string"), pd.Index(["zoe", "ann"]),
+             pd.Series(["zoe", "ann"], dtype="category")):
+    assert sn.IdMap(text).ids.to_list() == ["zoe", "ann"], text
+    assert len(sn.Interactions.of(text, [1, 2], times=["2024-05-01", "2024-05-02"])) == 2
+scores, labels, groups = [3.0, 1.0, 2.0, 0.5], [1, 0, 1, 0], pd.Series(["q1", "q1", "q2", "q2"])
+lists = sn.ListCalibrator().fit(scores, labels, groups=groups)
+assert len(lists.probability(scores, groups=groups)) == 4
 """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 

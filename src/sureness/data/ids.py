@@ -212,7 +212,7 @@ def ids_of_frame(matrix: Any) -> tuple[IdMap | None, IdMap | None]:
     >>> users.ids.to_list(), items.ids.to_list(), ids_of_frame([[5.0, 1.0]])
     (['zoe'], [7, 3], (None, None))
     """
-    if not (hasattr(matrix, "columns") and type(matrix).__module__.startswith("pandas.")):
+    if not (hasattr(matrix, "columns") and type(matrix).__module__.partition(".")[0] == "pandas"):
         return None, None
     return IdMap(matrix.index), IdMap(matrix.columns)
 

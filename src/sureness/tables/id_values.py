@@ -74,6 +74,8 @@ def as_series(values: ArrayLike | pl.Series) -> pl.Series:
         return pl.Series([values])
     try:
         return pl.Series(values)  # type: ignore[arg-type]  # what polars does not take becomes an array below
+    except ImportError:  # for the text of pandas polars asks pyarrow, which need not be there
+        return pl.Series(_without_missing(np.asarray(values, dtype=object).tolist()))
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         pass
     try:
