@@ -34,6 +34,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "apply": ("apply:apply_calibrator", "Add probabilities to a table of scores, or list the best items of a run."),
     "report": ("report:write_report", "Judge calibrators on labelled pairs and write a page."),
     "list-size": ("list_size:list_size", "Show each user as many items as are worth showing."),
+    "backtest": (
+        "backtest:backtest_recommender",
+        "Judge a recommender on the last windows of a log, and promise the next one.",
+    ),
     "allocate": ("allocate:allocate_lists", "Share the slots of a page, or a budget over all users."),
     "serve": ("serve:serve_recommender", "Answer over HTTP, and look at a recommender in a browser."),
     "sql": ("export:print_sql", "Print a calibrator as SQL, for the database that holds the scores."),

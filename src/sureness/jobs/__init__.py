@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "allocating": ["AllocateOptions", "AllocateResult", "allocate"],
         "applying": ["ApplyOptions", "ApplyResult", "apply"],
+        "backtesting": ["BacktestOptions", "BacktestResult", "run_backtest"],
         "cutting": ["CutResult", "PageOptions", "cut_run", "cut_table"],
         "datasets": ["Description", "WorldOptions", "describe", "fetch", "list_datasets", "write_world"],
         "distilling": ["DistillOptions", "DistillResult", "distill"],

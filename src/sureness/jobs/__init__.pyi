@@ -5,6 +5,9 @@ from sureness.jobs.allocating import allocate as allocate
 from sureness.jobs.applying import ApplyOptions as ApplyOptions
 from sureness.jobs.applying import ApplyResult as ApplyResult
 from sureness.jobs.applying import apply as apply
+from sureness.jobs.backtesting import BacktestOptions as BacktestOptions
+from sureness.jobs.backtesting import BacktestResult as BacktestResult
+from sureness.jobs.backtesting import run_backtest as run_backtest
 from sureness.jobs.cutting import CutResult as CutResult
 from sureness.jobs.cutting import PageOptions as PageOptions
 from sureness.jobs.cutting import cut_run as cut_run
@@ -57,6 +60,8 @@ __all__ = [
     "AllocateResult",
     "ApplyOptions",
     "ApplyResult",
+    "BacktestOptions",
+    "BacktestResult",
     "CalibrationOptions",
     "CutResult",
     "Description",
@@ -99,6 +104,7 @@ __all__ = [
     "plain",
     "read_log",
     "report",
+    "run_backtest",
     "split_log",
     "train",
     "translate",

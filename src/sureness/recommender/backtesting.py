@@ -20,12 +20,13 @@ from sureness.errors import SettingError
 from sureness.lists.comparing import PolicyComparison, compare_policies
 from sureness.lists.lists import Lists
 from sureness.lists.policies import BestFixedSize, ExpectedUtility, ListSizePolicy
+from sureness.metrics.coming import coming_ratio
 from sureness.metrics.resampling import paired_difference
 from sureness.metrics.utility import named_utility
 from sureness.numerics.checks import check_whole
 from sureness.numerics.ratios import Ratio, ratio_of_sums
 from sureness.recommender.confident import ConfidentRecommender
-from sureness.recommender.forward import PROMISES, Promised, Train, TrainedWindow, given, trained_windows
+from sureness.recommender.forward import PROMISES, Promised, Train, TrainedWindow, given, trained_on, trained_windows
 from sureness.saving.packed import JSON
 
 PERSONAL, FIXED = "personal sizes", "best fixed size"
@@ -92,6 +93,7 @@ class Backtest:
 
     windows: tuple[JudgedWindow, ...]  # the oldest first
     clock: Clock
+    recommender: ConfidentRecommender  # for the window that begins at the end of the log
 
     def __repr__(self) -> str:
         return f"Backtest({counted(len(self.windows), 'window')})"
@@ -113,6 +115,23 @@ class Backtest:
         """
         return pl.DataFrame([window.row(self.clock) for window in self.windows])
 
+    def coming(self) -> pl.DataFrame:
+        """What is promised for the window that begins at the end of the log, with 90% intervals.
+
+        The intervals are those of the judged windows: how far what came was from what had been promised. The table is
+        as that of `ConfidentRecommender.coming`.
+        """
+        users = np.array([window.users_there for window in self.windows])
+        ratios = {"users there": coming_ratio(*users.T)}
+        for of, what in (("period", "hits of shown items"), ("there", "hits of a user who is there")):
+            sums = [window.sums(of) for window in self.windows]  # type: ignore[arg-type]
+            promised, realised = (np.array([each[side].sum() for each in sums]) for side in (0, 1))
+            away = [came - asked * (came.sum() / max(asked.sum(), 1e-12)) for asked, came in sums]
+            ratios[what] = coming_ratio(promised, realised, variances=[each @ each for each in away])
+        table = self.recommender.coming()
+        low, high = ([getattr(ratios[what], side) for what in table["what"]] for side in ("low", "high"))
+        return table.with_columns(low=pl.col("promised") * pl.Series(low), high=pl.col("promised") * pl.Series(high))
+
     def plain(self) -> dict[str, JSON]:
         """As JSON."""
         windows: list[JSON] = []
@@ -126,7 +145,7 @@ class Backtest:
                     if column == name or (column.startswith(f"{name}_"))
                 }
             windows.append(found)
-        return {"windows": windows}
+        return {"windows": windows, "coming": self.coming().to_dicts(), "cautions": list(self.recommender.cautions_)}
 
 
 def backtest(
@@ -142,7 +161,8 @@ def backtest(
 ) -> Backtest:
     """Live through the last windows of a log again: train, calibrate and decide before each one, then compare.
 
-    A model is trained before each window, once; what came later is never looked at. Each judged window is promised by
+    A model is trained before each window, once, and one on the whole log for the window that comes next; what came
+    later than a window's start is never looked at. Each judged window is promised by
     a recommender that was fitted to the windows before it, as `ConfidentRecommender.forward` fits one.
 
     Parameters
@@ -184,13 +204,15 @@ def backtest(
         progress("judging windows", windows + learned + number, 2 * (windows + learned))
         recommender = ConfidentRecommender(now.source, calibrator, policy).fit_windows(now.past.before, past)
         judged.append(_judged(now, recommender, past))
-    return Backtest(tuple(judged), Clock.of(log.every_row().times))
+    source = trained_on(train, log)
+    coming = ConfidentRecommender(source, calibrator, policy).fit_windows(log, every[-learned:])
+    return Backtest(tuple(judged), Clock.of(log.every_row().times), coming)
 
 
 def _judged(now: TrainedWindow, recommender: ConfidentRecommender, past: Sequence[TrainedWindow]) -> JudgedWindow:
     policy = recommender.policy_
     lists = policy.decide(recommender.window_lists(now))
-    before = recommender.past_lists(past)
+    before = Lists.joined(recommender.past_lists(past))
     comparisons = {}
     for utility in dict.fromkeys((named_utility(policy.utility).name, *_UTILITIES)):
         own = ExpectedUtility(utility, max_size=policy.max_size) if isinstance(policy, ExpectedUtility) else policy

@@ -30,6 +30,7 @@ from sureness.lists.comparing import PolicyComparison, compare_policies
 from sureness.lists.lists import Lists
 from sureness.lists.policies import ExpectedUtility, ListSizePolicy
 from sureness.lists.promises import By, promise
+from sureness.metrics.intervals import Interval
 from sureness.metrics.utility import Utility
 from sureness.numerics.forks import check_not_forked
 from sureness.numerics.intensity import over_periods, over_shares
@@ -43,6 +44,8 @@ from sureness.recommender.forward import (
     Train,
     TrainedWindow,
     activity_of,
+    cautions_of,
+    coming_of,
     given,
     last_window,
     pooled,
@@ -53,7 +56,7 @@ from sureness.recommender.forward import (
 )
 from sureness.recommender.mapped import MappedSource, kept_map, user_traits
 from sureness.recommender.run import check_given_source
-from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none, real, reals
+from sureness.saving.packed import JSON, Packed, Parts, Savable, check_text, kind_of, packed_or_none, real, reals
 from sureness.sources.aligned import Aligned, Seen
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.blocks import Candidates
@@ -95,6 +98,10 @@ class ConfidentRecommender(Configurable, Savable):
         What is not shown again.
     horizon_ : Horizon
         Which period and pairs the probabilities of its lists are about.
+    activity_ : ActivityModel
+        After `forward`: who will be there.
+    cautions_ : tuple of str
+        After `forward`: why the promise of the next window may fail.
 
     Examples
     --------
@@ -231,7 +238,10 @@ class ConfidentRecommender(Configurable, Savable):
         past = trained_windows(log, train, window, n=windows, progress=progress)
         progress("training on the whole log", 0, 1)
         source = trained_on(train, log)
-        return cls(source, calibrator, policy, segments=segments).fit_windows(log, past, progress=progress)
+        recommender = cls(source, calibrator, policy, segments=segments).fit_windows(log, past, progress=progress)
+        for caution in recommender.cautions_:
+            warn(caution)
+        return recommender
 
     def fit_windows(self, log: Interactions, windows: Sequence[TrainedWindow], *, progress: Progress = silent) -> Self:
         """Fit the calibrator and the policy on past windows, and summarise every user as things are after a log.
@@ -267,8 +277,11 @@ class ConfidentRecommender(Configurable, Savable):
         below = Below.learned(sample.n_below, np.exp(sample.traits["expected"]), sample.weight)
         self.chances_ = Chances(mapped, best, below, fitted.horizon_, expected, activity=now)
         self.policy_ = policy
+        past = self.past_lists(windows)
         if type(policy).fit is not ListSizePolicy.fit:
-            policy.fit(self.past_lists(windows))
+            policy.fit(Lists.joined(past))
+        self.coming_ = coming_of(past, windows, self.activity_)
+        self.cautions_ = cautions_of(self.coming_, now, sample, windows)
 
     def _best(self, policy: ListSizePolicy) -> tuple[int, ProbabilityMap]:
         """How many candidates of each user the map is fitted on, and the map, which is not fitted yet."""
@@ -288,8 +301,8 @@ class ConfidentRecommender(Configurable, Savable):
             samples.append(sample._replace(traits={name: v[sample.users] for name, v in traits.items()}))
         return samples
 
-    def past_lists(self, windows: Sequence[TrainedWindow]) -> Lists:
-        """Lists of users who were there in past windows as the map would have had them, with what came as hits."""
+    def past_lists(self, windows: Sequence[TrainedWindow]) -> list[Lists]:
+        """For each past window the lists of users who were there as the map would have had them, with what came."""
         self._check_fitted()
         chances, parts = self.chances_, []
         best, given = self._best(self.policy_)
@@ -299,14 +312,46 @@ class ConfidentRecommender(Configurable, Savable):
             for name, values in traits.items():
                 values[rows.users] = sample.traits[name]
             mapped = replace(chances.mapped, traits=chances.mapped.traits | user_traits(traits))
-            log_odds = mapped.log_odds(rows.scores, rows.users, rows.items, rows.scores, cast(IntArray, sample.history))
-            tail = np.zeros((len(rows.users), 1))
-            tail[:, 0] = chances.below.expected(np.exp(sample.traits["expected"]))
+            history = cast(IntArray, sample.history)
+            log_odds = mapped.log_odds(rows.scores, rows.users, rows.items, rows.scores, history)
+            tail = chances.below.expected(np.exp(sample.traits["expected"]))[:, None]
             parts.append(Lists(
                 users=rows.users, lengths=rows.there.sum(axis=1), scores=rows.scores, probabilities=sigmoid(log_odds),
                 tail=tail, hits=rows.hits, n_relevant=rows.hits.sum(axis=1) + rows.n_below, items=rows.items,
             ))  # fmt: skip
-        return Lists.joined(parts)
+        return parts
+
+    def coming(self) -> pl.DataFrame:
+        """What is promised for the coming window as a whole, with 90% intervals; after `forward`.
+
+        Returns
+        -------
+        table
+            what ("users there", "hits of shown items", "hits of a user who is there"), promised, low, high: the
+            interval is how far the windows that were learned from are from their promise, sampling and what windows
+            differ by together.
+        """
+        self._check_fitted()
+        if self.chances_.activity is None:
+            raise SettingError("what comes in the next window is not known of this recommender; make it with forward")
+        chance = hits = 0.0
+        for lists in self._shown(np.arange(self.source.n_users)):
+            expected = lists.expected_hits(self.policy_.sizes(lists))
+            there = lists.needed("there", self)
+            chance, hits = chance + float(there.sum()), hits + float(there @ expected)
+        rows = {"users": ("users there", chance), "period": ("hits of shown items", hits),
+                "there": ("hits of a user who is there", hits / max(chance, 1e-12))}  # fmt: skip
+        return pl.DataFrame(
+            [
+                {
+                    "what": what,
+                    "promised": value,
+                    "low": value * self.coming_[name].low,
+                    "high": value * self.coming_[name].high,
+                }
+                for name, (what, value) in rows.items()
+            ]
+        )
 
     def window_lists(self, window: TrainedWindow) -> Lists:
         """The lists of all users with what came in a window as hits; the recommender is as it was when it began."""
@@ -600,15 +645,21 @@ class ConfidentRecommender(Configurable, Savable):
             settings["expected_relevant"] = self.expected_relevant
         else:
             arrays["expected_relevant"] = np.asarray(self.expected_relevant, dtype=np.float64)
+        about_next: dict[str, JSON] = {}
         if self.chances_.activity is not None:
             arrays |= {f"activity_{name}": values for name, values in self.chances_.activity._asdict().items()}
             parts["activity"] = self.activity_.pack()
+            about_next = {
+                "coming": {name: [each.value, each.low, each.high, each.level] for name, each in self.coming_.items()},
+                "cautions": list(self.cautions_),
+            }
         level = self.chances_.level
         state: dict[str, JSON] = {
             "shape": [self.source.n_users, self.source.n_items],
             "best": self.chances_.best,
             "below": self.below_.plain(),
             "level": [level.intercept, level.slope],
+            **about_next,
         }
         about: dict[str, JSON] = {"estimand": self.map_.estimand_, "horizon": self.horizon_.plain()}
         return Packed(
@@ -649,6 +700,8 @@ class ConfidentRecommender(Configurable, Savable):
         activity = None
         if "activity" in packed.parts:
             opened.activity_ = parts.opened("activity", ActivityModel)
+            opened.coming_ = {name: Interval(*reals(each, n=4).tolist()) for name, each in state["coming"].items()}
+            opened.cautions_ = tuple(map(check_text, state["cautions"]))
             activity = Activity(*(packed.array(f"activity_{name}", "iuf", source.n_users) for name in Activity._fields))
         opened.chances_ = Chances(
             MappedSource.of(source, map_, segments, opened.trained_, None if activity is None else traits_of(activity)),

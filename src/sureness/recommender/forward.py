@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.activity import Activity, ActivityModel
 from sureness.calibration.list_sample import ListSample, drawn_lists, joined_lists
+from sureness.calibration.lists import FEW_POSITIVES
 from sureness.calibration.maps import Observed
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -23,6 +25,8 @@ from sureness.data.time_splitting import PastWindow, past_windows
 from sureness.data.times import Length, Time
 from sureness.errors import DataError, EmptyError, IdError
 from sureness.lists.lists import Lists
+from sureness.metrics.coming import coming_ratio
+from sureness.metrics.intervals import Interval
 from sureness.numerics.checks import check_choice
 from sureness.sources.adapters.recognising import source_of
 from sureness.sources.aligned import among
@@ -40,6 +44,8 @@ HALF_LIFE = 1.0
 """Windows after which a past window counts half as much, as in `ActivityModel`."""
 
 
+_FEW_RETURN = 0.05  # share of users that are there
+_WIDE = 2.0  # upper over lower end of an interval
 _FEWEST = 1e-6  # expected items of a user who is there
 
 
@@ -185,6 +191,67 @@ def activity_of(source: ScoreSource, log: Interactions, found: Activity) -> Acti
 def of_users(values: FloatArray | IntArray, users: IntArray) -> FloatArray:
     """Values of some users, who may be unknown (-1): those have the mean of all."""
     return np.append(values, np.mean(values))[users]
+
+
+def coming_of(past: Sequence[Lists], windows: Sequence[TrainedWindow], model: ActivityModel) -> dict[str, Interval]:
+    """How far the next window may be from its promise, by how far the windows that were learned from are.
+
+    Parameters
+    ----------
+    past : sequence of Lists
+        Of users who were there in each window.
+    windows : sequence of TrainedWindow
+    model : ActivityModel
+
+    Returns
+    -------
+    mapping
+        Intervals of realised over promised: users (how many are there), there (hits of users who are), period.
+    """
+    chances = [window.activity(model).chance.sum() for window in windows]
+    came = [np.count_nonzero(window.there) for window in windows]
+    sums = []
+    for lists in past:
+        promised = lists.needed("probabilities", "a promise").sum(axis=1)
+        hits = lists.needed("hits", "a promise").sum(axis=1)
+        away = hits - promised * (hits.sum() / max(promised.sum(), _FEWEST))
+        sums.append((promised.sum(), hits.sum(), away @ away))
+    promised, hits, variances = np.array(sums).T
+    in_period = promised * np.array(chances) / np.maximum(came, 1)
+    return {
+        "users": coming_ratio(chances, came),
+        "there": coming_ratio(promised, hits, variances=variances),
+        "period": coming_ratio(in_period, hits, variances=variances + hits**2 / np.maximum(came, 1)),
+    }
+
+
+def cautions_of(
+    coming: Mapping[str, Interval], activity: Activity, sample: ListSample, windows: Sequence[TrainedWindow]
+) -> tuple[str, ...]:
+    """Why the promise of the next window may fail, one sentence each; empty where nothing speaks against it."""
+    found = []
+    returning = float(activity.chance.mean())
+    if returning < _FEW_RETURN:
+        found.append(
+            f"only {returning:.1%} of the known users are expected in the next window, so few can be learned from"
+        )
+    n_hits = int(np.count_nonzero(sample.hits))
+    if n_hits < FEW_POSITIVES:
+        found.append(
+            f"the past windows have {counted(n_hits, 'hit')} among the candidates, but a level that is known to a "
+            f"tenth needs {FEW_POSITIVES}; take longer or more windows"
+        )
+    first = windows[0]
+    begin, end = cast(tuple[float, float], first.past.before.period)
+    if end - begin < first.end - first.start:
+        found.append("what came before the first past window is shorter than a window; take fewer or shorter ones")
+    wide = coming["period"]
+    if wide.high > _WIDE * wide.low:
+        found.append(
+            f"past windows differ so much that {wide.low:.2f} to {wide.high:.2f} times what is promised may come in "
+            "the next one"
+        )
+    return tuple(found)
 
 
 def traits_of(activity: Activity) -> dict[str, FloatArray]:

@@ -41,8 +41,9 @@ __getattr__, __dir__, __all__ = lazy_names(
             "save_figure",
             "short_name",
         ],
+        "figures.windows": ["draw_windows"],
         "formatting": ["Finding", "chance", "count", "error", "percent", "points", "spoken_percent"],
         "list_sizes": ["ListSizes", "gather_list_sizes"],
-        "page": ["ReportSummary", "require_report", "write_list_size_report", "write_report"],
+        "page": ["ReportSummary", "require_report", "write_backtest_report", "write_list_size_report", "write_report"],
     },
 )

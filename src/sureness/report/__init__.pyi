@@ -35,6 +35,7 @@ from sureness.report.figures.style import figure_svg as figure_svg
 from sureness.report.figures.style import legend_above as legend_above
 from sureness.report.figures.style import save_figure as save_figure
 from sureness.report.figures.style import short_name as short_name
+from sureness.report.figures.windows import draw_windows as draw_windows
 from sureness.report.formatting import Finding as Finding
 from sureness.report.formatting import chance as chance
 from sureness.report.formatting import count as count
@@ -46,6 +47,7 @@ from sureness.report.list_sizes import ListSizes as ListSizes
 from sureness.report.list_sizes import gather_list_sizes as gather_list_sizes
 from sureness.report.page import ReportSummary as ReportSummary
 from sureness.report.page import require_report as require_report
+from sureness.report.page import write_backtest_report as write_backtest_report
 from sureness.report.page import write_list_size_report as write_list_size_report
 from sureness.report.page import write_report as write_report
 
@@ -82,6 +84,7 @@ __all__ = [
     "draw_size_by_degree",
     "draw_size_distributions",
     "draw_training_curves",
+    "draw_windows",
     "drawing",
     "error",
     "figure_svg",
@@ -97,6 +100,7 @@ __all__ = [
     "save_figure",
     "short_name",
     "spoken_percent",
+    "write_backtest_report",
     "write_list_size_report",
     "write_report",
 ]

@@ -9,16 +9,23 @@ from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+
 from sureness import __version__
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import missing_extra
+from sureness.recommender.backtesting import Backtest
 from sureness.report import formatting
 from sureness.report.cases import CARD_ITEMS
 from sureness.report.contents import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, gather_contents, page_plans
 from sureness.report.figures.style import FONTS, Plan, draw_figures, require_matplotlib
+from sureness.report.figures.windows import draw_windows
+from sureness.report.formatting import Headline, Tile
 from sureness.report.list_sizes import ListSizes, list_headline, list_plans, list_tiles
 from sureness.report.methods import FEWEST_PAIRS, MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns, best_pairs
 from sureness.saving.files import replacing
@@ -151,6 +158,59 @@ def write_list_size_report(
     }
     files = _write(path, "list_sizes.html.j2", list_plans(list_sizes), page, figures_dir, progress)
     return ReportSummary(Path(path), headline.sentence, list_sizes.main, {}, files)
+
+
+def write_backtest_report(
+    path: str | os.PathLike[str],
+    found: Backtest,
+    *,
+    additions: Additions = NO_ADDITIONS,
+    figures_dir: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> ReportSummary:
+    """Write one HTML page about a backtest.
+
+    Parameters
+    ----------
+    path : path
+        Where to write the page.
+    found : Backtest
+    additions : Additions
+        Title, findings and notes.
+    figures_dir, progress
+        As for `write_report`.
+    """
+    table, coming = found.table(), found.coming()
+    headline = additions.headline or backtest_headline(table)
+    plans = [Plan("windows", "windows", headline.sentence, lambda: draw_windows(table))]
+    own = {
+        **additions.shown("Does the promise hold tomorrow?"),
+        "notes": (*additions.notes, *found.recommender.cautions_),
+        "headline": headline, "tiles": backtest_tiles(coming), "table": table, "coming": coming,
+        "utilities": tuple(found.windows[0].comparisons),
+    }  # fmt: skip
+    files = _write(path, "backtest.html.j2", plans, own, figures_dir, progress)
+    return ReportSummary(Path(path), headline.sentence, "backtest", {}, files)
+
+
+def backtest_headline(table: pl.DataFrame) -> Headline:
+    """In how many windows the promise to users who are there was kept, as far as the data can tell."""
+    kept = table.filter(pl.col("there_low").fill_null(0) <= 1, pl.col("there_high").fill_null(np.inf) >= 1).height
+    promised, realised = (float(table[f"there_{name}"].sum()) for name in ("promised", "realised"))
+    sentence = f"In {kept} of {counted(table.height, 'window')} the intervals hold what was promised."
+    detail = (
+        f"{realised:,.0f} hits of users who were there came of {promised:,.0f} that were promised; in the period "
+        f"{table['period_promised'].sum():,.0f} were promised."
+    )
+    return Headline(sentence, detail)
+
+
+def backtest_tiles(coming: pl.DataFrame) -> tuple[Tile, ...]:
+    """What is promised for the next window."""
+    return tuple(
+        Tile(what, f"{promised:,.1f}", f"promised for the next window, {low:,.1f} to {high:,.1f}")
+        for what, promised, low, high in coming.iter_rows()
+    )
 
 
 def require_report(what: str = "a report") -> None:
