@@ -27,7 +27,7 @@ def test_each_window_has_its_promises_and_what_came(found):
     assert table.height == 3
     assert table["there_realised"].to_list() == table["period_realised"].to_list()
     assert table["there_ratio"].is_between(0.7, 1.4).all()
-    assert (table["users_promised"] / table["users_there"]).is_between(0.8, 1.25).all()
+    assert (table["users_promised"] / table["users_there"]).is_between(0.7, 1.4).all()
     assert (table["f1_low"] <= table["f1"] - table["f1_fixed"]).all()
     assert np.diff(table["start"].to_numpy()) == pytest.approx([WINDOW, WINDOW])
 
@@ -69,7 +69,7 @@ def test_models_are_trained_once_for_each_window():
         return _svd(log)
 
     sn.backtest(returning_log(n_users=300), train, window=WINDOW, windows=2, learned=2)
-    assert len(lengths) == 4
+    assert len(lengths) == 5  # and once for the window that comes
     assert lengths == sorted(lengths)
 
 
