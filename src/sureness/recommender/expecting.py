@@ -18,7 +18,7 @@ from sureness.numerics.ramps import Curve, knots_between, ramps
 from sureness.saving.packed import JSON, real, reals
 
 Target = Literal["carried", "fitted"]
-_CHOICES = "'carried', 'fitted' or numbers above 0"
+_CHOICES = f"'carried', 'fitted' or numbers above 0, at most {MOST_RELEVANT:,.0f}"
 _RAMPS = 4
 
 
