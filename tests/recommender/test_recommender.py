@@ -289,8 +289,8 @@ class TestHowManyAreRelevant:
 
     @pytest.mark.parametrize(
         ("target", "message"),
-        [("guessed", "'fitted' or numbers above 0, at most 10,000,000, got 'guessed'"), (np.ones(3), "one for each of 60 users, got"),
-         (np.ones((60, 1)), "one for each of 60 users")],
+        [("guessed", "'fitted' or numbers above 0, at most 10,000,000, got 'guessed'"),
+         (np.ones(3), "one for each of 60 users, got"), (np.ones((60, 1)), "one for each of 60 users")],
     )  # fmt: skip
     def test_other_wishes_are_refused(self, small, target, message):
         with pytest.raises(sn.errors.DataError, match=message):
