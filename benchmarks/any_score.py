@@ -1,15 +1,16 @@
-"""Scores of click models, retrieval and late labels in simulated worlds; writes RESULTS-any-score.md.
+"""Scores of click models, rankers, retrieval and late labels in simulated worlds; writes RESULTS-any-score.md.
 
-`python -m benchmarks.any_score [retrieval|late|clicks ...] [--repetitions 200]`
+`.venv-rankers/bin/python -m benchmarks.any_score [clicks|rankers|retrieval|late ...] [--repetitions 200]`
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -72,37 +73,46 @@ def heuristics(judged: Queries) -> dict[str, Callable[[np.ndarray], np.ndarray]]
     return {"k = 10": lambda s: np.broadcast_to(rank < 10, s.shape), "largest gap": gap} | best
 
 
-class CutoffRun(NamedTuple):
-    """One repetition: what a cut-off stated, and what came of it for many other queries."""
+class Asked(NamedTuple):
+    """What is asked of a cut-off."""
 
-    stated: float
+    name: Literal["precision", "recall"]
+    value: float
+    sure: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:g}{', sure' if self.sure else ''}"
+
+
+class CutoffRun(NamedTuple):
+    """One repetition: what a cut-off states, and what comes of it for many other queries."""
+
     low: float
     high: float
     true: float
-    kept_recall: float
+    recall: float
 
 
 def cutoffs(
-    n_queries: int, repetitions: int, population: Queries, *, raw: bool = False, sure: bool = False,
-    **stated: float,
-) -> Iterator[CutoffRun | None]:  # fmt: skip
-    """Cut-offs with a stated precision or recall; None where none was reached."""
+    n_queries: int, repetitions: int, population: Queries, asked: Sequence[Asked], *, raw: bool = False
+) -> dict[Asked, list[CutoffRun]]:
+    """Cut-offs of every repetition, without those that are refused."""
     scores, relevant, groups = population.flat
-    (name, value), total = next(iter(stated.items())), relevant.sum()
+    found: dict[Asked, list[CutoffRun]] = {each: [] for each in asked}
     for seed in range(repetitions):
-        calibrator = PlattCalibrator(scores_are="scores") if raw else None
         judged_scores, labels, judged_groups = retrieved(n_queries, seed).flat
-        found = RetrievalCutoff(calibrator).fit(judged_scores, labels, groups=judged_groups)
-        try:
-            cutoff = found.cutoff(sure=sure, **stated)
-        except SettingError:
-            yield None
-            continue
-        kept = found.keep(scores, groups=groups, cutoff=cutoff)
-        hits = (kept & relevant).sum()
-        interval = getattr(cutoff, name)
-        true = hits / (max(kept.sum(), 1) if name == "precision" else total)
-        yield CutoffRun(value, interval.low, interval.high, true, hits / total)
+        calibrator = PlattCalibrator(scores_are="scores") if raw else None
+        fitted = RetrievalCutoff(calibrator).fit(judged_scores, labels, groups=judged_groups)
+        probability = fitted.probability(scores, groups=groups)
+        for each in asked:
+            with suppress(SettingError):
+                cutoff = fitted.cutoff(sure=each.sure, **{each.name: each.value})
+                kept = probability >= cutoff.probability
+                hits, stated = (kept & relevant).sum(), getattr(cutoff, each.name)
+                recall = float(hits / relevant.sum())
+                true = recall if each.name == "recall" else float(hits / max(kept.sum(), 1))
+                found[each].append(CutoffRun(stated.low, stated.high, true, recall))
+    return found
 
 
 def f1_of_ways(n_queries: int, repetitions: int, population: Queries) -> dict[str, list[float]]:
@@ -143,6 +153,106 @@ def clicks(kept: float, n: int = 400_000, seed: int = 0) -> tuple[np.ndarray, np
     rng = np.random.default_rng(seed)
     truth = 1 / (1 + np.exp(-rng.normal(-3.4, 1.2, n)))
     return truth / (truth + kept * (1 - truth)), rng.random(n) < truth, truth
+
+
+# --- rankers ---------------------------------------------------------------------------------------------------------
+
+BANDS = ((0, 1), (1, 3), (3, 5), (5, 10), (10, 20))  # of ranks
+
+
+class Documents(NamedTuple):
+    """The documents of queries: features, labels and the query of each, in the order of the queries."""
+
+    features: np.ndarray
+    labels: np.ndarray
+    queries: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.bincount(self.queries)
+
+
+def documents(n_queries: int, seed: int) -> Documents:
+    """10 to 39 documents for each query; the scores of long queries are larger, as those of BM25 are."""
+    rng = np.random.default_rng(seed)
+    queries = np.repeat(np.arange(n_queries), rng.integers(10, 40, n_queries))
+    x = rng.normal(size=(len(queries), 8))
+    words, easy = rng.integers(1, 9, n_queries)[queries], rng.normal(size=n_queries)[queries]
+    worth = 1.2 * x[:, 0] + 0.8 * np.sin(2 * x[:, 1]) + 0.6 * x[:, 2] * x[:, 3] + 0.4 * x[:, 4]
+    labels = rng.random(len(queries)) < 1 / (1 + np.exp(2.2 - 0.7 * easy - worth))
+    x[:, 0], x[:, 4] = words * (2 + x[:, 0]), np.sqrt(words) * x[:, 4]
+    return Documents(x, labels.astype(int), queries)
+
+
+def _lightgbm(train: Documents) -> Callable[[np.ndarray], np.ndarray]:
+    from lightgbm import LGBMRanker
+
+    model = LGBMRanker(objective="lambdarank", n_estimators=60, num_leaves=15, n_jobs=1, verbose=-1)
+    return model.fit(train.features, train.labels, group=train.sizes).predict
+
+
+def _xgboost(train: Documents) -> Callable[[np.ndarray], np.ndarray]:
+    from xgboost import XGBRanker
+
+    model = XGBRanker(objective="rank:ndcg", n_estimators=60, max_depth=4, n_jobs=1)
+    return model.fit(train.features, train.labels, qid=train.queries).predict
+
+
+def _catboost(train: Documents) -> Callable[[np.ndarray], np.ndarray]:
+    from catboost import CatBoostRanker
+
+    model = CatBoostRanker(
+        loss_function="YetiRank", iterations=60, depth=4, verbose=0, thread_count=1, allow_writing_files=False
+    )
+    return model.fit(train.features, train.labels, group_id=train.queries).predict
+
+
+RANKERS = {"LightGBM lambdarank": _lightgbm, "XGBoost rank:ndcg": _xgboost, "CatBoost YetiRank": _catboost}
+
+
+class RankerRun(NamedTuple):
+    """Queries never seen: realised over promised hits, in all and by band of ranks, and the NLL of every way."""
+
+    ratio: float
+    bands: list[float]
+    nll: dict[str, float]
+    behind: dict[str, tuple[float, float]]  # mean over queries of the difference to the map for lists, and its error
+
+
+def ranker_run(name: str, n_queries: int = 1_000) -> RankerRun:
+    """Train a ranker, fit on other queries, and judge on queries that neither has seen."""
+    score = RANKERS[name](documents(n_queries, 1))
+    fit, new = documents(n_queries * 3 // 5, 2), documents(n_queries, 3)
+    known, scores = score(fit.features).astype(float), score(new.features).astype(float)
+    starts = np.concatenate([[0], np.cumsum(new.sizes)[:-1]])
+
+    def of_query(reduce: np.ufunc, values: np.ndarray) -> np.ndarray:
+        return reduce.reduceat(values, starts)[new.queries]
+
+    low, high = of_query(np.minimum, scores), of_query(np.maximum, scores)
+    raised = np.exp(scores - high)
+    ways = {
+        "map for lists": ListCalibrator().fit(known, fit.labels, groups=fit.queries).probability(
+            scores, groups=new.queries
+        ),
+        "Platt": PlattCalibrator(scores_are="scores").fit(known, fit.labels).probability(scores),
+        "min-max": np.clip((scores - low) / (high - low), 1e-3, 1 - 1e-3),
+        "softmax": np.clip(raised / of_query(np.add, raised), 1e-6, 1 - 1e-6),
+    }  # fmt: skip
+    losses = {name: -np.log(np.where(new.labels, p, 1 - p)) for name, p in ways.items()}
+    ranks = np.empty(len(scores), dtype=int)
+    ranks[np.lexsort((-scores, new.queries))] = np.arange(len(scores)) - np.repeat(starts, new.sizes)
+    promised = ways["map for lists"]
+    bands = [(ranks >= first) & (ranks < end) for first, end in BANDS]
+    behind = {}
+    for other in ("Platt", "min-max", "softmax"):
+        gap = np.add.reduceat(losses[other] - losses["map for lists"], starts) / new.sizes
+        behind[other] = float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
+    return RankerRun(
+        float(new.labels.sum() / promised.sum()),
+        [float(new.labels[band].sum() / promised[band].sum()) for band in bands],
+        {name: float(loss.mean()) for name, loss in losses.items()}, behind,
+    )  # fmt: skip
 
 
 # --- late labels -----------------------------------------------------------------------------------------------------
@@ -230,27 +340,40 @@ def _of_clicks(_: int) -> str:
     return _table(title, header, rows)
 
 
-def _of_retrieval(repetitions: int) -> str:
-    population = retrieved(1_500, 10**6)
+def _of_rankers(_: int) -> str:
     rows = []
-    for raw, sure, stated in (
-        (False, False, {"precision": 0.5}), (False, False, {"precision": 0.7}), (False, False, {"recall": 0.8}),
-        (False, True, {"precision": 0.5}), (False, True, {"recall": 0.8}),
-        (True, False, {"precision": 0.5}), (True, False, {"recall": 0.8}), (True, True, {"recall": 0.8}),
-    ):  # fmt: skip
-        for n_queries in (30, 50, 100):
-            runs = list(cutoffs(n_queries, repetitions, population, raw=raw, sure=sure, **stated))
-            there = [run for run in runs if run is not None]
-            true = np.array([run.true for run in there])
-            covered = np.mean([run.low <= run.true <= run.high for run in there])
-            within = np.mean([run.low <= run.stated <= run.high for run in there])
-            reached = np.mean(true >= [run.stated for run in there])
-            ((name, value),) = stated.items()
-            rows.append((
-                f"{'one raw cut-off' if raw else 'map for lists'}, {name} {value:g}{', sure' if sure else ''}",
-                f"{n_queries}", f"{len(runs) - len(there)}", f"{true.mean():.3f} ± {true.std():.3f}", f"{covered:.1%}",
-                f"{within:.1%}", f"{reached:.1%}", f"{np.mean([run.kept_recall for run in there]):.2f}",
-            ))  # fmt: skip
+    for name in RANKERS:
+        run = ranker_run(name)
+        sure = min(mean / error for mean, error in run.behind.values())
+        rows.append((
+            name, f"{run.ratio:.3f}", f"{min(run.bands):.2f} to {max(run.bands):.2f}",
+            *(f"{value:.4f}" for value in run.nll.values()), f"{sure:.1f}",
+        ))  # fmt: skip
+    header = ("ranker", "realised / promised", "by band of ranks", "NLL: map for lists", "Platt", "min-max", "softmax",
+              "closest difference, in standard errors")  # fmt: skip
+    title = (
+        "Rankers: 600 queries for the fit, 1,000 queries never seen for the judgement, differences paired over queries"
+    )
+    return _table(title, header, rows)
+
+
+def _of_retrieval(repetitions: int) -> str:
+    population, rows = retrieved(600, 10**6), []
+    plain = Asked("precision", 0.5), Asked("precision", 0.7), Asked("recall", 0.8)
+    asked = (*plain, Asked("precision", 0.5, sure=True), Asked("recall", 0.8, sure=True))
+    for raw in (False, True):
+        runs_of = {n: cutoffs(n, repetitions, population, asked, raw=raw) for n in (30, 50, 100)}
+        for each in asked:
+            for n, found in runs_of.items():
+                runs = found[each]
+                true = np.array([run.true for run in runs])
+                rows.append((
+                    f"{'one raw cut-off' if raw else 'map for lists'}, {each}", f"{n}", f"{repetitions - len(runs)}",
+                    f"{true.mean():.3f} ± {true.std():.3f}",
+                    f"{np.mean([run.low <= run.true <= run.high for run in runs]):.1%}",
+                    f"{np.mean([run.low <= each.value <= run.high for run in runs]):.1%}",
+                    f"{np.mean(true >= each.value):.1%}", f"{np.mean([run.recall for run in runs]):.2f}",
+                ))  # fmt: skip
     header = (
         "asked for", "judged queries", "refused", "true", "interval has the true one", "and the stated one",
         "true is at least the stated one", "recall",
@@ -283,7 +406,7 @@ def _of_late_labels(repetitions: int) -> str:
     return _table("Late labels: mean probability over that of a fit on the labels of the end", header, rows)
 
 
-_PARTS = {"clicks": _of_clicks, "retrieval": _of_retrieval, "late": _of_late_labels}
+_PARTS = {"clicks": _of_clicks, "rankers": _of_rankers, "retrieval": _of_retrieval, "late": _of_late_labels}
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def ranked(tmp_path):
 
 
 def test_a_group_is_the_users_column_at_every_command_that_reads_one(ranked):
-    succeed("fit", "ranked.parquet", "--method", "lists", "--group", "topic", "-o", "by_group.json", cwd=ranked)
+    succeed("fit", "ranked.parquet", "--group", "topic", "-o", "by_group.json", cwd=ranked)
     succeed("fit", "ranked.parquet", "--method", "lists", "--columns", "user_id=topic", "-o", "same.json", cwd=ranked)
     assert (ranked / "by_group.json").read_text() == (ranked / "same.json").read_text()
     succeed("apply", "by_group.json", "ranked.parquet", "--group", "topic", "-o", "new.parquet", cwd=ranked)
@@ -52,6 +52,17 @@ def test_commands_promise_users_who_are_all_alike_what_they_get(tmp_path):
     lists = pl.read_parquet(tmp_path / "lists.parquet")
     assert lists.height == 150_000
     assert lists["label"].sum() / lists["probability"].sum() == pytest.approx(1, abs=0.15)
+
+
+def test_a_table_with_groups_is_fitted_by_the_map_for_lists_unless_something_else_is_asked_for(ranked):
+    succeed("fit", "ranked.parquet", "--group", "topic", "-o", "lists.json", cwd=ranked)
+    assert isinstance(sn.load(ranked / "lists.json"), sn.ListCalibrator)
+    succeed("fit", "ranked.parquet", "--group", "topic", "--method", "platt", "-o", "platt.json", cwd=ranked)
+    succeed("fit", "ranked.parquet", "--group", "topic", "--top-n", "5", "-o", "top.json", cwd=ranked)
+    succeed("fit", "ranked.parquet", "-o", "pairs.json", cwd=ranked)
+    assert isinstance(sn.load(ranked / "pairs.json"), sn.GaussianCalibrator)
+    done = run("fit", "ranked.parquet", "--group", "topic", "--set", "scores_are=probabilities", cwd=ranked)
+    assert "scores_are has no meaning for lists" in done.stderr
 
 
 def test_a_query_id_is_recognised_and_said(ranked):

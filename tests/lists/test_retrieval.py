@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from benchmarks.any_score import cutoffs, heuristics, mean_f1, retrieved
+from benchmarks.any_score import Asked, cutoffs, heuristics, mean_f1, retrieved
 from sureness.errors import DataError, NotFittedError, SettingError
 from sureness.lists.retrieval import Cutoff, ratio_interval
 
@@ -19,20 +19,18 @@ def fitted(n_queries: int = 50, calibrator=None, seed: int = 0) -> sn.RetrievalC
     return sn.RetrievalCutoff(calibrator).fit(scores, relevant, groups=groups)
 
 
-@pytest.mark.parametrize("stated", [{"precision": 0.5}, {"recall": 0.8}], ids=str)
-def test_what_is_stated_comes_for_other_queries(stated):
+def test_what_is_stated_comes_for_other_queries():
     """The whole, with 200 repetitions of each: benchmarks/RESULTS-any-score.md."""
-    runs = [run for run in cutoffs(50, 15, POPULATION, **stated) if run is not None]
-    assert len(runs) == 15
-    assert sum(run.low <= run.true <= run.high for run in runs) >= 11
-    assert sum(run.low <= run.stated <= run.high for run in runs) >= 14
-    assert abs(np.mean([run.true for run in runs]) - next(iter(stated.values()))) < 0.05
-
-
-def test_the_low_end_is_reached_more_often():
-    plain = list(cutoffs(50, 15, POPULATION, precision=0.5))
-    sure = [run for run in cutoffs(50, 15, POPULATION, sure=True, precision=0.5) if run is not None]
-    assert np.mean([run.true >= 0.5 for run in sure]) >= 0.85 > np.mean([run.true >= 0.5 for run in plain])
+    asked = Asked("precision", 0.5), Asked("recall", 0.8)
+    found = cutoffs(50, 15, POPULATION, (*asked, Asked("precision", 0.5, sure=True)))
+    for each in asked:
+        assert sum(run.low <= run.true <= run.high for run in found[each]) >= 11
+        assert sum(run.low <= each.value <= run.high for run in found[each]) >= 14
+        assert abs(np.mean([run.true for run in found[each]]) - each.value) < 0.05
+    plain, sure = (
+        np.array([run.true for run in found[each]]) for each in (asked[0], Asked("precision", 0.5, sure=True))
+    )
+    assert (sure >= 0.5).mean() >= 0.85 > (plain >= 0.5).mean()
 
 
 def test_expected_utility_is_as_good_as_the_best_fixed_length_and_better_than_usual_heuristics():

@@ -28,7 +28,7 @@ from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import OF_PAIRS, ScoredPairs, pairs_of_table, stream_pairs
 from sureness.errors import DataError, EmptyError, SettingError, warn
 from sureness.jobs.inputs import counter, is_saved, labelled_run, n_candidates, not_usual, refuse_given
-from sureness.jobs.options import OneOf, plain
+from sureness.jobs.options import OneOf, Usually, plain
 from sureness.jobs.outputs import check_outputs
 from sureness.metrics.intervals import Interval
 from sureness.numerics.checks import check_probabilities
@@ -43,6 +43,8 @@ PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 OF_CANDIDATES = (LISTS, *PER_USER)
 """Methods that need the user, or another group, of each candidate."""
 AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")
+USUAL = "gaussian"
+"""The method for pairs."""
 _FAR = 3.0  # times that a share of positives may differ from the base rate
 _JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
 _OF_LABELLED = ("sampling_rate", "relative_propensity", "training_pairs")
@@ -54,10 +56,11 @@ class FitOptions:
     """How a calibrator is fitted, and what is known about the pairs."""
 
     method: Annotated[
-        str,
-        "Calibration method; auto compares several for pairs by cross-fitting, lists compares a user's candidates.",
+        str | None,
+        "Calibration method; auto compares several for pairs by cross-fitting, lists compares a group's candidates.",
         OneOf(("calibrator",), others=("auto", *OF_CANDIDATES)),
-    ] = "gaussian"
+        Usually(f"{LISTS} for a table whose groups are named, else {USUAL}"),
+    ] = None
     risk: Annotated[Risk | None, "What to minimise; by default what the data allow."] = None
     scores_are: Annotated[
         ScoresAre | None, "What the scores are; by default what explains the labels better, for scores from 0 to 1."
@@ -206,8 +209,10 @@ def fit(
     """
     place, target = place_of(data), None if output is None else Path(output)
     options, columns = options or FitOptions(), columns or Columns()
+    method = options.method or (USUAL if columns.group is None or options.top_n else LISTS)
+    options = replace(options, method=method)
     _check_segments(options, columns)
-    form: Form = find("map", options.method).saved_as if options.method in OF_CANDIDATES else "json"
+    form: Form = find("map", method).saved_as if method in OF_CANDIDATES else "json"
     check_outputs([(target, form)], [place, options.anchor, options.held_out, *options.seen])
     by_log = is_saved(place) or options.held_out is not None
     if not by_log and _is_known(options) and "label" not in scan_table(place, columns).collect_schema().names():
@@ -221,7 +226,7 @@ def fit(
     calibrator: ProbabilityMap
     judged = None
     if segments is not None:
-        segmented = SegmentCalibrator(options.unfitted(options.method), numeric=options.numeric_segments)
+        segmented = SegmentCalibrator(options.unfitted(method), numeric=options.numeric_segments)
         calibrator = segmented.fit(pairs, segments=segments)
     elif options.method == "auto":
         candidates = [options.unfitted(name) for name in AUTO]
@@ -229,7 +234,7 @@ def fit(
         calibrator, chosen_because, comparison = choice.best, choice.reason, choice.table
         judged = _out_of_fold(choice.best, pairs, n_pairs, options.top_n)
     else:
-        calibrator = fitted = options.unfitted(options.method).fit(pairs)
+        calibrator = fitted = options.unfitted(method).fit(pairs)
         judged = _out_of_fold(fitted, pairs, n_pairs, options.top_n)
     if target is not None:
         calibrator.save(target)
@@ -290,7 +295,7 @@ def _fit_candidates(
     if given := not_usual(options, usual):
         raise SettingError(f"{given[0]} has no meaning for {options.method} of a run; leave it out")
     run, held_out, seen = labelled_run(path, options.held_out, options.seen, columns)
-    fitted: ProbabilityMap = find("map", options.method)()
+    fitted: ProbabilityMap = find("map", str(options.method))()
     fitted.fit_source(run.source, held_out, seen=seen, progress=progress)
     if output is not None:
         fitted.save(output)
@@ -303,6 +308,7 @@ def _fit_lists(
 ) -> FitResult:
     """A map for lists, fitted to a table with the labelled candidates of each user."""
     refuse_given(options, ("top_n",), f"has no meaning for {LISTS}, which looks at each user's best candidates anyway")
+    refuse_given(options, ("scores_are",), f"has no meaning for {LISTS}, which compares scores of any kind")
     pairs, n_pairs, segments = _pairs_of_table(path, options, columns, progress)
     known = segments if isinstance(segments, pl.DataFrame) else pl.DataFrame()
     history = known[HISTORY].fill_null(float("nan")).to_numpy() if HISTORY in known.columns else None

@@ -130,7 +130,6 @@ class Columns(TextFormat):
                     f"group and user_id are one column, got {self.group!r} and {self.user_id!r}; give one of them"
                 )
             object.__setattr__(self, "user_id", self.group)
-            object.__setattr__(self, "group", None)
 
     def __repr__(self) -> str:
         given = {**self.renamed(), **self._written()}
@@ -147,7 +146,8 @@ class Columns(TextFormat):
 
     def renamed(self) -> dict[str, str]:
         """Agreed names to the names in the file, where they differ."""
-        every = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OF_TEXT}
+        named = [field.name for field in fields(self) if field.name not in (*_OF_TEXT, "group")]
+        every = {name: getattr(self, name) for name in named}
         return {ours: theirs for ours, theirs in every.items() if theirs not in (ours, None)}
 
     def _written(self) -> dict[str, Any]:
