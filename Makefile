@@ -9,6 +9,7 @@ RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
 RECTOOLS := .venv-rectools
 MLFLOW := .venv-mlflow
+RANKERS := .venv-rankers
 MCGRAD := .venv-mcgrad
 SQL := .venv-sql
 CLIENTS := .venv-clients
@@ -86,12 +87,19 @@ $(MLFLOW)/.installed: pyproject.toml constraints.txt
 	$(MLFLOW)/bin/python -m pip $(PIP) --editable '.[mlflow]' sqlalchemy alembic pytest pytest-xdist hypothesis
 	@touch $@
 
-test-adapters: $(ADAPTERS)/.installed $(RECTOOLS)/.installed $(MLFLOW)/.installed  ## Test RecBole, LightFM, Surprise, RecTools and MLflow in environments of their own
+$(RANKERS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(RANKERS)
+	$(RANKERS)/bin/python -m pip $(PIP) --editable '.[rankers]'
+	@touch $@
+
+test-adapters: $(ADAPTERS)/.installed $(RECTOOLS)/.installed $(MLFLOW)/.installed $(RANKERS)/.installed  ## Test RecBole, LightFM, Surprise, RecTools, MLflow, rankers and BM25 in environments of their own
 	$(ADAPTERS)/bin/python -m pytest tests/sources/adapters
 	$(ADAPTERS)/bin/python -m pytest tests/test_documents.py -k "recbole or lightfm or surprise"
 	$(RECTOOLS)/bin/python -m pytest tests/sources/adapters/test_rectools.py
 	$(RECTOOLS)/bin/python -m pytest tests/test_documents.py -k rectools
 	$(MLFLOW)/bin/python -m pytest tests/test_mlflow.py tests/test_documents.py -k mlflow -n 0 -W default
+	$(RANKERS)/bin/python -m pytest tests/benchmarks/test_any_score.py -n 0
+	$(RANKERS)/bin/python -m pytest tests/test_documents.py -k "run_in_order and (rankers or click or retrieval)" -n 0
 
 $(SQL)/.installed: pyproject.toml constraints.txt tools/install_databases.sh
 	bash tools/install_databases.sh
@@ -162,4 +170,4 @@ attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, 
 	$(BIN)/python -m tests.attacks
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(RECTOOLS) $(MLFLOW) $(SQL) $(CLIENTS) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(RECTOOLS) $(MLFLOW) $(RANKERS) $(SQL) $(CLIENTS) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -358,7 +358,7 @@ def _of_rankers(_: int) -> str:
 
 
 def _of_retrieval(repetitions: int) -> str:
-    population, rows = retrieved(600, 10**6), []
+    population, rows = retrieved(1_500, 10**6), []
     plain = Asked("precision", 0.5), Asked("precision", 0.7), Asked("recall", 0.8)
     asked = (*plain, Asked("precision", 0.5, sure=True), Asked("recall", 0.8, sure=True))
     for raw in (False, True):

@@ -63,9 +63,9 @@ def fit_calibrator(
     A table of each user's best items (user_id, item_id, score) needs no labels: with --held-out clicks.parquet, a pair
     is labelled 1 if it was clicked later.
 
-    --method lists fits the map for lists, which compares the candidates of a user, a query or a session. It takes a
-    run, or a table with user_id and, if known, history (the number of the user's items in the training data). --field
-    and --numeric-field name traits of users and items then.
+    --group query_id, or --method lists, fits the map for lists, which compares the candidates of a user, a query or a
+    session. It takes a run, or a table with the group and, if known, history (the number of the user's items in the
+    training data). --field and --numeric-field name traits of users and items then.
     """
     with shown_progress(json) as progress:
         target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")
@@ -108,8 +108,9 @@ def _as_read(data: Place, used: Columns) -> str:
         names["probability"] = "calibrated"
     text = {each.name: getattr(used, each.name) for each in fields(TextFormat)}
     written_as = {each.name: text[each.name] for each in fields(TextFormat) if text[each.name] != each.default}
+    group = "" if used.group is None else f" --group {shlex.quote(names.pop('user_id', used.group))}"
     given = {"--columns": names, "--format": written_as}
-    return "".join(
+    return group + "".join(
         f" {option} {shlex.quote(','.join(f'{name}={value}' for name, value in values.items()))}"
         for option, values in given.items()
         if values

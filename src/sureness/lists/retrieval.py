@@ -184,7 +184,8 @@ class RetrievalCutoff(Configurable):
         reached = hits / np.arange(1, len(hits) + 1) if name == "precision" else hits / hits[-1]
         tried = np.unique(np.linspace(0, len(falling) - 1, _TRIED).astype(np.int64))
         if sure:
-            reached = np.array([self._ratio(name, float(falling[k])).low for k in tried])
+            low_ends = np.array([self._ratio(name, float(falling[k])).low for k in tried])
+            reached = np.minimum(low_ends, reached[tried])
         else:
             tried = np.arange(len(falling))
         enough = np.flatnonzero(reached >= stated - 1e-12)
@@ -253,7 +254,8 @@ def ratio_interval(hits: IntArray, trials: IntArray, level: float) -> Interval:
     share = float(hits.sum() / total)
     worth = float(n)  # where all queries agree, each is one trial
     if 0 < share < 1 and n > 1:
-        variance = float(((hits - share * trials) ** 2).sum()) * n / (n - 1) / total**2
+        apart = (hits - share * trials) / np.maximum(1 - trials / total, 1 / n)  # what leaving a query out changes
+        variance = float((apart**2).sum()) * (n - 1) / n / total**2
         worth = min(total, share * (1 - share) / variance) if variance > 0 else total
         worth *= (_quantile(level, _ENDLESS) / _quantile(level, n - 1)) ** 2
     tail = (1 - level) / 2
