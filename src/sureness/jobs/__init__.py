@@ -27,6 +27,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "logs": ["LogOptions", "SplitLog", "read_log", "split_log"],
         "options": ["OneOf", "Result", "Usually", "plain"],
         "outputs": ["check_outputs"],
+        "probabilities": ["ProbabilityQuality", "evaluate_table"],
         "reporting": ["ReportOptions", "report"],
         "training": ["TrainOptions", "TrainResult", "train"],
         "warming": ["warm"],

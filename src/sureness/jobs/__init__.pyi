@@ -48,6 +48,8 @@ from sureness.jobs.options import Result as Result
 from sureness.jobs.options import Usually as Usually
 from sureness.jobs.options import plain as plain
 from sureness.jobs.outputs import check_outputs as check_outputs
+from sureness.jobs.probabilities import ProbabilityQuality as ProbabilityQuality
+from sureness.jobs.probabilities import evaluate_table as evaluate_table
 from sureness.jobs.reporting import ReportOptions as ReportOptions
 from sureness.jobs.reporting import report as report
 from sureness.jobs.training import TrainOptions as TrainOptions
@@ -77,6 +79,7 @@ __all__ = [
     "OneOf",
     "PERSONAL",
     "PageOptions",
+    "ProbabilityQuality",
     "REFERENCE",
     "ReportOptions",
     "Result",
@@ -95,6 +98,7 @@ __all__ = [
     "describe",
     "distill",
     "evaluate",
+    "evaluate_table",
     "export",
     "fetch",
     "fit",

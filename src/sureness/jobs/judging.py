@@ -13,7 +13,7 @@ from sureness._progress import Progress, silent
 from sureness.data.filtering import rated_above
 from sureness.data.interactions import union
 from sureness.errors import EmptyError, SettingError
-from sureness.jobs.inputs import is_nothing, known_log
+from sureness.jobs.inputs import is_nothing, known_log, refuse_given
 from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
 from sureness.metrics.ranking import DEFAULT_METRICS, RankingQuality, evaluate_ranking, evaluate_within
@@ -41,6 +41,7 @@ class EvaluateOptions:
     ] = ()
     metric: Annotated[tuple[str, ...], "Such as ndcg@20, hit@10, recall@50; may repeat."] = ()
     per_user: Annotated[Path | None, "Write the metrics of every user to this table."] = None
+    field: Annotated[tuple[str, ...], "For a table with probabilities: column such as the advertiser; may repeat."] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,6 +122,7 @@ def evaluate(
     progress : Progress
     """
     options, columns = options or EvaluateOptions(), columns or Columns()
+    refuse_given(options, ("field",), f"belongs to a table with probabilities, got {run}")
     check_outputs([(options.per_user, "table")], [run, options.test, *options.seen])
     recommender = _recommender(run, options)
     opened = open_run(run) if recommender is None else Run(recommender.source, recommender.seen_)

@@ -14,6 +14,9 @@ from sureness._printing import fields_repr
 from sureness._settings import Configurable, clone
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.choosing import Folds
+from sureness.calibration.level import level_from_anchor
 from sureness.calibration.lists import ListCalibrator
 from sureness.errors import DataError, NotFittedError, SettingError
 from sureness.lists.lists import Lists
@@ -25,6 +28,7 @@ from sureness.numerics.checks import check_ids, check_labels, check_rate, check_
 from sureness.numerics.grouping import group_codes
 from sureness.numerics.logistic import logit, sigmoid
 
+_N_FOLDS = 10  # of queries, each judged by a fit on the others
 _FEWEST = 10  # judged queries, of which a spread between queries can be told
 _ENDLESS = 10**9  # degrees of freedom
 _TRIED = 300  # cut-offs to choose from
@@ -108,25 +112,35 @@ class RetrievalCutoff(Configurable):
         """
         check_rate(self.level, "level")
         checked, relevant = check_scores(scores).astype(np.float64), check_labels(labels)
-        codes, n_queries = group_codes(check_ids(groups, len(checked), "groups"))
         same_length(relevant, len(checked), "labels")
-        if n_queries < _FEWEST:
+        ids = check_ids(groups, len(checked), "groups")
+        if (n_queries := group_codes(ids)[1]) < _FEWEST:
             raise DataError(f"a cut-off needs at least {_FEWEST} judged queries, got {n_queries}; judge more")
         calibrator = ListCalibrator() if self.calibrator is None else clone(self.calibrator)
-        self.calibrator_ = calibrator.fit(checked, relevant, groups=groups)
-        self._relevant, self._codes, self._n_queries = relevant, codes, n_queries
-        self._judged = self.probability(checked, groups=groups)
+        data = CalibrationSet.from_pairs(checked, relevant, users=ids)
+        folds = Folds.of(data, _N_FOLDS, 0)
+        judged = folds.probability(calibrator)
+        if isinstance(judged, str):
+            raise DataError(judged)
+        self.calibrator_ = calibrator.fit(data)
+        assert folds.pairs.users is not None
+        self._codes, self._n_queries = group_codes(folds.pairs.users)
+        self._relevant, self._judged = folds.pairs.labels, judged
+        self._order = np.argsort(-judged, kind="stable")
+        self._falling = np.sort(self.probability(folds.pairs.scores, groups=folds.pairs.users))[::-1]
+        self._level = level_from_anchor(judged, self._relevant.astype(np.float64), np.ones(len(judged)))
         self._spread()
         return self
 
     def _spread(self) -> None:
         """How far level and slope of the log-odds are open: a covariance that counts queries (a sandwich)."""
+        judged = self._level(self._judged)
         z = logit(self._judged)
         self._centre = float(z.mean())
         x = np.c_[np.ones(len(z)), z - self._centre]
-        gradient = x * (self._relevant - self._judged)[:, None]
+        gradient = x * (self._relevant - judged)[:, None]
         by_query = np.stack([np.bincount(self._codes, column, self._n_queries) for column in gradient.T], axis=1)
-        inverse = np.linalg.pinv(x.T @ (x * (self._judged * (1 - self._judged))[:, None]))
+        inverse = np.linalg.pinv(x.T @ (x * (judged * (1 - judged))[:, None]))
         n = self._n_queries
         self._covariance = inverse @ (by_query.T @ by_query) @ inverse * n / (n - 1)
 
@@ -151,7 +165,9 @@ class RetrievalCutoff(Configurable):
         z = logit(probability)
         x = np.c_[np.ones(len(z)), z - self._centre]
         apart = _quantile(self.level, self._n_queries - 1) * np.sqrt(np.einsum("ni,ij,nj->n", x, self._covariance, x))
-        return pl.DataFrame({"probability": probability, "low": sigmoid(z - apart), "high": sigmoid(z + apart)})
+        low, high = (sigmoid(self._level.intercept + self._level.slope * z + side * apart) for side in (-1, 1))
+        ends = {"low": np.minimum(low, probability), "high": np.maximum(high, probability)}
+        return pl.DataFrame({"probability": probability, **ends})
 
     def cutoff(self, *, precision: float | None = None, recall: float | None = None, sure: bool = False) -> Cutoff:
         """The cut-off with a stated precision, which keeps the most, or with a stated recall, which keeps the fewest.
@@ -179,31 +195,33 @@ class RetrievalCutoff(Configurable):
 
     def _choose(self, name: str, stated: float, sure: bool) -> Cutoff | None:
         """Of what is reached, the most for precision and the fewest for recall."""
-        falling = np.sort(self._judged)[::-1]
-        hits = np.cumsum(falling)
-        reached = hits / np.arange(1, len(hits) + 1) if name == "precision" else hits / hits[-1]
-        tried = np.unique(np.linspace(0, len(falling) - 1, _TRIED).astype(np.int64))
+        hits = np.cumsum(self._level(self._judged[self._order]))  # what comes: fits on fewer queries are too sure
+        tried = np.arange(1, len(hits) + 1)
+        reached = hits / tried if name == "precision" else hits / hits[-1]
         if sure:
-            low_ends = np.array([self._ratio(name, float(falling[k])).low for k in tried])
-            reached = np.minimum(low_ends, reached[tried])
-        else:
-            tried = np.arange(len(falling))
+            tried = np.unique(np.linspace(1, len(hits), _TRIED).astype(np.int64))
+            low_ends = np.array([self._ratio(name, int(n_kept)).low for n_kept in tried])
+            reached = np.minimum(low_ends, reached[tried - 1])
         enough = np.flatnonzero(reached >= stated - 1e-12)
-        return self.at(float(falling[tried[enough[-1 if name == "precision" else 0]]])) if len(enough) else None
+        if not len(enough):
+            return None
+        return self.at(float(self._falling[tried[enough[-1 if name == "precision" else 0]] - 1]))
 
     def at(self, probability: float) -> Cutoff:
         """What a cut-off at a probability gives."""
         calibrator = self._fitted()
+        n_kept = int(np.count_nonzero(self._falling >= probability))
         return Cutoff(
             probability=probability,
             score=None if isinstance(calibrator, ListCalibrator) else calibrator.score_for(probability),
-            precision=self._ratio("precision", probability), recall=self._ratio("recall", probability),
-            kept=float((self._judged >= probability).sum()) / self._n_queries, n_queries=self._n_queries,
-            n_relevant=int(self._relevant.sum()),
+            precision=self._ratio("precision", n_kept), recall=self._ratio("recall", n_kept),
+            kept=n_kept / self._n_queries, n_queries=self._n_queries, n_relevant=int(self._relevant.sum()),
         )  # fmt: skip
 
-    def _ratio(self, name: str, probability: float) -> Interval:
-        kept = self._judged >= probability
+    def _ratio(self, name: str, n_kept: int) -> Interval:
+        """Precision or recall where so many of the judged candidates are kept, by fits on other queries."""
+        kept = np.zeros(len(self._order), dtype=bool)
+        kept[self._order[:n_kept]] = True
         of = kept if name == "precision" else self._relevant
         hits = np.bincount(self._codes[kept & self._relevant], minlength=self._n_queries)
         return ratio_interval(hits, np.bincount(self._codes[of], minlength=self._n_queries), self.level)
