@@ -13,9 +13,11 @@ from tests.service.running import Server
 BACKTEST = {
     "windows": [
         {
-            "name": f"2026-{month:02}", "there": 900,
-            "if the user is there": {"promised": 100.0, "realised": 110, "low": 0.9, "high": 1.3},
-            "in the next period": {"promised": 100.0, "realised": 60, "low": 0.4, "high": 0.8},
+            "start": f"2026-{month:02}-01", "end": f"2026-{month + 1:02}-01", "users": 900,
+            "users_there": {"promised": 300.5, "realised": 310},
+            "there": {"promised": 100.0, "realised": 110, "ratio": 1.1, "low": 0.9, "high": 1.3},
+            "period": {"promised": 100.0, "realised": 60, "ratio": 0.6, "low": 0.4, "high": 0.8},
+            "f1": {"personal": 0.1, "fixed": 0.09},
         }
         for month in range(1, 10)
     ],

@@ -99,11 +99,11 @@ def test_the_promise_is_shown_as_the_backtest_found_it(visit):
     assert "fewer came" in page.inner_text(".figure >> nth=1")
     drawn = page.locator("svg.chart")
     assert [each.get_attribute("aria-label").split(".")[0] for each in drawn.all()] == [
-        "Window by window: if the user is there", "Window by window: in the next period", "By place in the list",
-        "By group: gender",
+        "Users who came", "Window by window, if the user is there", "Window by window, all users",
+        "By place in the list", "By group: gender",
     ]  # fmt: skip
-    assert "2026-09: 1.10 (0.90 to 1.30)" in drawn.nth(0).get_attribute("aria-label")
-    assert drawn.nth(2).locator(".interval.broken").count() == 2
+    assert "2026-09-01: 1.10 (0.90 to 1.30)" in drawn.nth(1).get_attribute("aria-label")
+    assert drawn.nth(3).locator(".interval.broken").count() == 2
     visit.check()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import sureness as sn
@@ -36,13 +37,20 @@ def test_the_tables_of_a_recommender_are_read_as_they_are(tmp_path):
         }
 
 
-def test_windows_may_have_several_probabilities_and_need_no_ratio(tmp_path):
-    window = {"name": "May", "start": "2026-05-01", "there": {"promised": 4, "realised": 2}, "all": ROW}
-    (tmp_path / "backtest.json").write_text(json.dumps({"windows": [window, {**window, "name": "June"}], "model": 7}))
-    there, everyone = read_promise(tmp_path / "backtest.json")
-    assert (there.by, there.of, [row.name for row in there.rows]) == ("window", "there", ["May", "June"])
-    assert (there.rows[0].ratio, there.rows[0].low) == (0.5, None)
-    assert (everyone.of, everyone.rows[1].high) == ("all", 1.1)
+def test_the_windows_of_a_backtest_are_read_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    user, item, day = rng.integers(100, size=4_000), rng.integers(60, size=4_000), rng.integers(120, size=4_000)
+    log = sn.Interactions.of(user, item, times=np.datetime64("2024-01-01") + day)
+    plain = sn.backtest(log, sn.svd_source, window="15d", windows=2).plain()
+    (tmp_path / "backtest.json").write_text(json.dumps(plain))
+    found = {table.of: table.rows for table in read_promise(tmp_path / "backtest.json")}
+    assert set(found) == {"users_there", "there", "period"}
+    for of, rows in found.items():
+        assert [row.name for row in rows] == ["2024-03-31", "2024-04-15"]
+        for row, window in zip(rows, plain["windows"], strict=True):
+            assert (row.promised, row.realised) == (window[of]["promised"], window[of]["realised"])
+            assert (row.low, row.high) == (window[of].get("low"), window[of].get("high"))
+            assert row.ratio == pytest.approx(row.realised / row.promised)
 
 
 def test_evaluate_prints_what_is_read(tmp_path):

@@ -22,7 +22,7 @@ from sureness.lists import ExpectedUtility, FixedSize, Lists, ListSizePolicy, Th
 from sureness.metrics.utility import named_utility
 from sureness.recommender import ConfidentRecommender
 from sureness.service import messages
-from sureness.service.items import Items
+from sureness.service.items import Items, column
 from sureness.service.survey import UserSurvey
 from sureness.sources import id_maps
 
@@ -206,11 +206,11 @@ class Engine:
         curves, found = self.curves(lists), []
         lengths = np.minimum(lists.lengths, lists.width)
         probabilities, scores = lists.needed("probabilities", self), lists.needed("scores", self)
-        for row, length in enumerate(lengths.tolist()):
-            item_ids = self.item_ids(lists, row, None if groups is None else groups[row])[:length]
+        every = [self.item_ids(lists, row, None if groups is None else groups[row]) for row in range(len(lengths))]
+        for row, (length, item_ids, titles) in enumerate(zip(lengths, every, self.items.titles(every), strict=True)):
             own = {name: values[row, :length].tolist() for name, values in curves.items()}
             made = messages.Explained(
-                item_ids=item_ids, titles=self.items.titles(item_ids), scores=scores[row, :length].tolist(),
+                item_ids=item_ids, titles=titles, scores=scores[row, :length].tolist(),
                 probabilities=probabilities[row, :length].tolist(), expected_utility=own,
                 below=0.0 if lists.tail is None else float(lists.tail[row, 0]),
             )  # fmt: skip
@@ -224,10 +224,3 @@ class Engine:
             return self.ids[1].at(lists.needed("items", self)[row, :length]).to_list()
         places = lists.needed("places", self)[row, :length].tolist()
         return [None if group.item_ids is None else group.item_ids[place] for place in places]
-
-
-def column(ids: Sequence[messages.Id | None]) -> pl.Series:
-    """Ids of JSON as a column: whole numbers, or text if any of them is."""
-    if any(isinstance(each, str) for each in ids):
-        return pl.Series([None if each is None else str(each) for each in ids], dtype=pl.String)
-    return pl.Series(ids, dtype=pl.Int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -47,9 +49,10 @@ class Items:
         with readable(path):
             return cls(frame.select("item_id", *there).collect(), path.parent)
 
-    def titles(self, ids: list[Id | None]) -> list[str | None]:
-        """The title of each item, where there is one."""
-        return self._of("title", ids)
+    def titles(self, lists: Sequence[list[Id | None]]) -> list[list[str | None]]:
+        """The title of each item of each list, where there is one; looked up together."""
+        found = iter(self._of("title", list(chain.from_iterable(lists))))
+        return [list(islice(found, len(own))) for own in lists]
 
     def domains(self, items: IdMap) -> AnyArray | None:
         """The domain of every item of a source; "" where it is not known."""
@@ -68,10 +71,17 @@ class Items:
         kind = _PICTURES.get(path.suffix.lower())
         return (path, kind) if kind and path.is_relative_to(self._folder) and path.is_file() else None
 
-    def _of(self, column: str, ids: list[Id | None]) -> list[str | None]:
-        if column not in self._columns or not ids:
+    def _of(self, name: str, ids: list[Id | None]) -> list[str | None]:
+        if name not in self._columns or not ids:
             return [None] * len(ids)
-        known = self._ids.read_from_text(pl.Series(ids))
+        known = self._ids.read_from_text(column(ids))
         rows = np.where(known.is_null(), -1, self._ids.rows(known))
-        found = self._columns[column].gather(np.maximum(rows, 0)).to_list()
+        found = self._columns[name].gather(np.maximum(rows, 0)).to_list()
         return [None if row < 0 else value for row, value in zip(rows.tolist(), found, strict=True)]
+
+
+def column(ids: Sequence[Id | None]) -> pl.Series:
+    """Ids of JSON as a column: whole numbers, or text if any of them is."""
+    if any(isinstance(each, str) for each in ids):
+        return pl.Series([None if each is None else str(each) for each in ids], dtype=pl.String)
+    return pl.Series(ids, dtype=pl.Int64)

@@ -89,18 +89,17 @@ class Group(_Asked, frozen=True, kw_only=True):
     history: Annotated[float, Meta(ge=0, le=1e12)] | None = None  # how many items the other system was trained on
 
 
-class ListsAsked(Cut, frozen=True, kw_only=True):
+class ListQuery(Cut, frozen=True, kw_only=True):
+    """How lists are cut, and whether they are explained."""
+
+    explain: bool = False  # also what is below the cut, and the expected utility of every size
+
+
+class ListsAsked(ListQuery, frozen=True, kw_only=True):
     """Lists of many users of the recommender, or of groups with live scores."""
 
     user_ids: Annotated[list[Id], Meta(min_length=1, max_length=MOST_USERS)] | None = None
     groups: Annotated[list[Group], Meta(min_length=1, max_length=MOST_USERS)] | None = None
-    explain: bool = False  # also what is below the cut, and the expected utility of every size
-
-
-class ListQuery(Cut, frozen=True, kw_only=True):
-    """How one list is cut, and whether it is explained."""
-
-    explain: bool = False
 
 
 class UsersQuery(_Asked, frozen=True, kw_only=True):

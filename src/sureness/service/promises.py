@@ -11,7 +11,7 @@ from sureness.errors import FileError
 from sureness.service.messages import By, Kept, PromiseTable, number_or_none
 
 _TABLES: dict[str, tuple[By, str]] = {
-    "windows": ("window", "name"),
+    "windows": ("window", "start"),
     "by_rank": ("rank", "ranks"),
     "by_probability": ("probability", "probabilities"),
     "by_group": ("group", "group"),

@@ -224,19 +224,22 @@ class PageLists(Question):
             worth.reshape(*lengths.shape, width), asked.slots, lengths=np.minimum(lengths, width),
             min_size=min(asked.min_size, width), max_size=width,
         )  # fmt: skip
-        pages = []
+        pages, shown = [], []
         for row, user in enumerate(users):
             ids = engine.item_ids(lists, row, None if asked.groups is None else asked.groups[row])
-            parts = []
-            for number, domain in enumerate(domains):
-                size = int(shared.sizes[row, number])
-                own = [ids[place] for place in columns[row][number][:size]]
-                part = messages.PagePart(
-                    domain=domain, size=size, expected_utility=float(shared.values[row, number]), item_ids=own,
-                    titles=engine.items.titles(own), probabilities=chances[row, number, :size].tolist(),
-                )  # fmt: skip
-                parts.append(part)
+            sizes = shared.sizes[row].tolist()
+            own = [[ids[place] for place in places[:size]] for places, size in zip(columns[row], sizes, strict=True)]
+            parts = [
+                messages.PagePart(
+                    domain=domain, size=size, expected_utility=float(shared.values[row, number]), item_ids=own[number],
+                    titles=[], probabilities=chances[row, number, :size].tolist(),
+                )
+                for number, (domain, size) in enumerate(zip(domains, sizes, strict=True))
+            ]  # fmt: skip
+            shown += parts
             pages.append(messages.Page(user_id=user, expected_utility=float(shared.value[row]), parts=parts))
+        for part, titles in zip(shown, engine.items.titles([each.item_ids for each in shown]), strict=True):
+            part.titles.extend(titles)
         return pages
 
 

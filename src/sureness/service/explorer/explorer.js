@@ -111,6 +111,11 @@ async function user(id) {
     notes(found.notes), whatIf(explained, about, meaning.split(",")[0])];
 }
 
+const OF = {
+  there: ["Window by window, if the user is there", "Of those who came in each window: did they take what was promised? It was promised before the window began."],
+  period: ["Window by window, all users", "The same in numbers of the whole window, whether users came or not: what a mailing or a stock needs."],
+  users_there: ["Users who came", "How many users were expected in each window, and how many came."],
+};
 const KEPT_IN_TOTAL = "in total, the promise was kept";
 const KEPT = {
   window: ["Window by window", "Each window was promised with what was known before it began."],
@@ -131,13 +136,14 @@ async function promise() {
   const judged = tables.flatMap((table) => table.rows).filter((row) => row.name !== "all" && row.low != null);
   const held = judged.filter((row) => row.low <= 1 && row.high >= 1).length;
   const verdict = !all || all.low == null ? null : all.low > 1 ? "more came than was promised" : all.high < 1 ? "fewer came than were promised" : KEPT_IN_TOTAL;
-  return [heading, all ? h("section", { class: "card", "aria-label": "In numbers" }, h("div", { class: "figures" },
-    figure(whole(all.promised), "relevant items were promised, in the lists of all users"), figure(whole(all.realised), verdict ? `came: ${verdict}` : "came", verdict === KEPT_IN_TOTAL),
-    figure(all.ratio.toFixed(2), all.low == null ? "came for each that was promised" : `came for each that was promised, ${all.low.toFixed(2)} to ${all.high.toFixed(2)} with 95% confidence`),
-    judged.length ? figure(`${held} of ${judged.length}`, "rows below agree with their promise, as far as the data can tell") : null)) : null,
+  const figures = all ? [figure(whole(all.promised), "relevant items were promised, in the lists of all users"),
+    figure(whole(all.realised), verdict ? `came: ${verdict}` : "came", verdict === KEPT_IN_TOTAL),
+    figure(all.ratio.toFixed(2), all.low == null ? "came for each that was promised" : `came for each that was promised, ${all.low.toFixed(2)} to ${all.high.toFixed(2)} with 95% confidence`)] : [];
+  if (judged.length) figures.push(figure(`${held} of ${judged.length}`, "rows below agree with their promise, as far as the data can tell"));
+  return [heading, figures.length ? h("section", { class: "card", "aria-label": "In numbers" }, h("div", { class: "figures" }, figures)) : null,
     ...tables.filter((table) => table.of !== "all").map(({ by, of, rows }) => {
-      const [words, sentence] = KEPT[by];
-      const name = of ? `${words}: ${of}` : words;
+      const [words, sentence] = by === "window" && OF[of] ? OF[of] : KEPT[by];
+      const name = of && !OF[of] ? `${words}: ${of}` : words;
       const named = by !== "rank" ? rows : rows.map((row) => ({ ...row, name: row.name === "all" ? "all" : `${row.name.includes("-") ? "places" : "place"} ${row.name}` }));
       return h("section", { class: "card", "aria-label": name }, h("div", {}, h("h2", {}, name), h("p", { class: "explained" }, sentence)), ratios(named, name).svg);
     }),
