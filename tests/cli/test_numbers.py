@@ -20,7 +20,7 @@ from sureness.models.catalogue import model_type
 from tests.cli.parameters import parameters_of
 from tests.cli.runner import run
 
-NUMBERS = ("1000000000", "10000000000000", "-1", "0", "nan", "inf", "-inf", "1e30", "1e308", "1e-308")
+NUMBERS = ("1000000000", "10000000000000", "9" * 40, "-1", "0", "nan", "inf", "-inf", "1e30", "1e308", "1e-308")
 SECONDS = 0.3
 """Jobs that go on longer are stopped at their next step: they have passed all checks and allocations."""
 LIMIT = 60
