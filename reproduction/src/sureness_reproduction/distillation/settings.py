@@ -61,6 +61,8 @@ def chosen(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     strong_only = DECLARED["strong_only"]
     if (start == "published" and method in strong_only) or model not in strong_only.get(method, (model,)):
         return None
+    if start != "published" and method in DECLARED["published_only"]["methods"]:
+        return None
     if start == "published" and scale == "full" and point["data"] != "citeulike-bd":
         return None  # the dissertation's artefact is that of CiteULike
     few = 2 if model == "bpr" and method != "teacher-positives" else 1  # of the settings at quick scale
