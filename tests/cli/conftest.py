@@ -13,6 +13,7 @@ from sureness.data.splitting import by_ratio
 from sureness.recommender.run import Run
 from sureness.sources.base import FactorSource
 from tests.conftest import draw_pairs
+from tests.recommender.returning import returning_log
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +33,10 @@ def inputs(tmp_path_factory):
     split = by_ratio(log, (0.6, 0.2, 0.2), seed=0)
     for name, part in {"log": split.validation, "log2": split.train, "log3": split.test}.items():
         part.table().write_csv(folder / f"{name}.csv")
+    rows = returning_log(n_users=200).every_row()
+    timed = {"user_id": rows.user_rows, "item_id": rows.item_rows}
+    days = (np.datetime64("2024-01-01") + rows.times.astype(int)).astype(str)
+    pl.DataFrame({**timed, "time": days}).write_csv(folder / "timed.csv")
     run_ = Run(drawn_factors(split.train), **split.parts, about={"protocol": "ratio"})
     for name in ("run", "run2"):
         run_.save(folder / f"{name}.sureness")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 
@@ -21,6 +22,7 @@ EVERY = {
     "apply": "apply lists.json run.sureness -o top.parquet",
     "report": "report t.parquet map.json -o page.html",
     "list-size": "list-size run.sureness -o lists.parquet --save saved.sureness",
+    "backtest": "backtest timed.csv --window 10d --windows 2 --factors 6",
     "allocate": "allocate t.parquet --budget 150 -o sizes.parquet",
     "sql": "sql map.json --dialect duckdb",
     "export": "export run.sureness -o factors",
@@ -33,13 +35,13 @@ EVERY = {
 LEFT_OUT = {"warm", "data fetch", "serve"}  # they compile, download and serve, and offer nothing
 OF_A_RUN = ["fit", "apply", "list-size"]
 FOLLOWERS = {"train": OF_A_RUN, "distill": OF_A_RUN, "data simulate": ["fit", "apply"], "fit": ["apply"]}
-"""What is run after a command, if it offers anything."""
+"""What is run after a command, if it offers anything; `serve`, which a demo offers, would not end."""
 
 
 def offered(printed: str) -> list[str]:
     """The commands in a text, without what is said about them; a line that begins like one must be one."""
     lines = [line.strip() for line in printed.splitlines()]
-    return [line.partition("   #")[0].strip() for line in lines if line.startswith("sureness ")]
+    return [line.partition("   #")[0].strip() for line in lines if re.match("sureness (?!serve)", line)]
 
 
 def texts(value: object) -> list[str]:

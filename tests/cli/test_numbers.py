@@ -31,6 +31,8 @@ TRAIN = ("train", "log2.csv", "--set", "epochs=1", "--set", "n_factors=2", "--se
 DISTILL = ("distill", "log2.csv", "--teacher", "bpr:3", "--student", "bpr:2", "--teacher-set", "epochs=1",
            "--student-set", "epochs=1", "--set", "epochs=1", "-o", "{out}.sureness")  # fmt: skip
 CALLS = {
+    "sql": [("sql", "map.json", "--dialect", "duckdb")],
+    "backtest": [("backtest", "timed.csv", "--window", "10d", "--windows", "2", "--factors", "6")],
     "fit": [("fit", "t.parquet", "-o", "{out}.json"), ("fit", "run.sureness", "-o", "{out}.json")],
     "apply": [("apply", "map.json", "run.sureness", "-o", "{out}.parquet")],
     "report": [("report", "t.parquet", "map.json", "-o", "{out}.html")],

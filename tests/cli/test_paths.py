@@ -66,6 +66,8 @@ CALLS = [
     Call("train", {"data": "log.csv", "log_folder": "data"}, {"output": "o.sureness"}, quick=False),
     Call("distill", {"data": "log.csv", "options_teacher": "run.sureness", "options_student": "run2.sureness/source",
                      "log_folder": "data"}, {"output": "o.sureness"}, quick=False),
+    Call("backtest", {"data": "timed.csv", "log_folder": "data"},
+         {"options_save": "o.sureness", "options_report": "o.html"}, quick=False),
     Call("demo", {"data": "log.csv"}, {"output": "o"}, quick=False),
     Call("sql", {"calibrator": "map.json"}, {}, ("--dialect", "duckdb")),
     Call("export", {"run": "run.sureness"}, {"output": "o"}),
@@ -75,7 +77,7 @@ CALLS = [
     Call("data fetch", {"folder": "data"}, {"to": "o"}, ("coat",), quick=False, keeps=True),
     Call("data simulate", {}, {"output": "o"}, quick=False),
     Call("serve", {"recommender": "run.sureness", "calibrator": "map.json", "items": "items.csv",
-                   "key_file": "log.csv"}, {}, quick=False),
+                   "backtest": "log2.csv", "key_file": "log.csv"}, {}, quick=False),
     Call("reproduce", {"data_folder": "data"}, {"output": "o", "cells": "cells", "merge": "kept"},
          ("desiderata", "--full"), quick=False),
 ]  # fmt: skip

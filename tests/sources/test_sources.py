@@ -148,6 +148,11 @@ def test_svd_is_deterministic_and_does_not_depend_on_the_seed_beyond_rounding(in
     assert_allclose(first, other, atol=1e-5)
 
 
+def test_a_negative_seed_is_refused():
+    with pytest.raises(SettingError, match="seed must be a whole number of at least 0, got -1"):
+        svd_source(csr_matrix(np.eye(4)), n_factors=2, seed=-1)
+
+
 @pytest.mark.parametrize("kind", [csc_matrix, coo_matrix])
 def test_svd_takes_any_sparse_matrix(interactions, kind):
     assert_allclose(dense(svd_source(kind(interactions))), dense(svd_source(interactions)), atol=1e-5)

@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix, diags, issparse
 from sureness._types import FloatArray
 from sureness.data.interactions import Interactions, check_log
 from sureness.errors import EmptyError, SettingError
+from sureness.numerics.checks import check_whole
 from sureness.sources.base import FactorSource
 
 
@@ -52,7 +53,7 @@ def svd_source(
         raise EmptyError(f"expected at least one interaction, got none in a matrix of shape {interactions.shape}")
     by_user, by_item = (_inverse_root(np.asarray(interactions.sum(axis=axis)).ravel() + smoothing) for axis in (1, 0))
     normalised = (diags(by_user) @ interactions.astype(np.float64) @ diags(by_item)).tocsr()
-    start = np.random.default_rng(seed).normal(size=limit)
+    start = np.random.default_rng(check_whole(seed, "seed")).normal(size=limit)
     left, values, right = svds(normalised, k=n_factors, v0=start)
     factors = (left * values).astype(np.float32), right.T.astype(np.float32)
     return FactorSource(*factors, users=users, items=items, trained_pairs=interactions.nnz)
