@@ -30,6 +30,7 @@ TITLES = {
     "data": "Data",
     "tables": "Tables",
     "propensity": "Propensities",
+    "activity": "Who will be there",
     "metrics": "Metrics",
     "jobs": "Jobs",
     "expressions": "Expressions",

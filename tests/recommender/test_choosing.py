@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sureness as sn
 from sureness._settings import written
+from sureness.data import by_time, past_windows
 from sureness.data.interactions import union
+from sureness.errors import SettingError
 from sureness.lists import RandomSize
+from sureness.recommender import trained_windows
 from sureness.recommender.choosing import SIMPLE, _halves
+from tests.recommender.returning import WINDOW, returning_log
 from tests.recommender.worlds import shop
+
+
+def train_svd(log):
+    return sn.svd_source(log, n_factors=6)
 
 
 def ways(source, max_size=15, utility="f1"):
@@ -176,3 +186,71 @@ class TestUsualWays:
     def test_what_cannot_be_compared_is_refused(self, noise, make, message):
         with pytest.raises(sn.errors.DataError, match=message):
             sn.choose_list_sizes(make(noise), noise.train, noise.validation)
+
+
+@pytest.fixture(scope="module")
+def returning():
+    """Users who return, and do something else in each window."""
+    log = returning_log(n_windows=9)
+    split = by_time(log, validation_from=7 * WINDOW, test_from=8 * WINDOW)
+    return log, split, sn.svd_source(split.train, n_factors=6)
+
+
+class TestForwardInTime:
+    """What users did in one window is not what they do in the next; halves of one window cannot show that."""
+
+    def test_halves_of_a_window_are_sure_of_a_gain_that_the_next_one_does_not_have(self, returning):
+        _, split, source = returning
+        at_random = replace(split.validation, period=None)
+        choice = sn.choose_list_sizes(ways(source), split.train, at_random)
+        assert not choice.fell_back
+        assert choice.table["sure_better"].max() > 0.95
+        fixed = sn.lists.BestFixedSize(max_size=15)
+        fixed.fit(choice.best.validation_lists(split.train, at_random))
+        gain, p_value = choice.best.evaluate(split.test, policies={"fixed": fixed}).difference("this", "fixed")
+        assert gain < 0.5 * choice.table["difference"].max()
+        assert p_value > 0.3
+
+    def test_windows_of_the_validation_part_are_judged_later_and_keep_the_fixed_size(self, returning):
+        _, split, source = returning
+        choice = sn.choose_list_sizes(ways(source), split.train, split.validation)
+        assert choice.fell_back
+        assert choice.table["sure_better"].max() < 0.9
+        assert isinstance(choice.best.policy_, sn.lists.BestFixedSize)
+        assert len(choice.best.seen_) == len(union([split.train, split.validation]))
+
+    def test_past_windows_with_models_trained_again(self, returning):
+        log, _, _ = returning
+        before, _ = next(past_windows(log, WINDOW))
+        windows = trained_windows(before, train_svd, WINDOW, n=4)
+        candidates = ways(train_svd(before.compact()))
+        choice = sn.choose_list_sizes(candidates, before, windows=windows)
+        assert choice.table.height == 3
+        assert choice.table["sure_better"].max() < 0.95
+        assert choice.best.horizon_.given == "there"
+        assert choice.best.source is candidates[0].source
+        assert not hasattr(candidates[0], "chances_")
+        sure_of_it = sn.choose_list_sizes(candidates, before, windows=windows, sure=0.5)
+        assert "in later windows than the best fixed size" in sure_of_it.reason
+
+    def test_a_gain_that_every_window_has_is_believed_but_never_fully(self, differing):
+        """The same users as they are at random, with times."""
+        rng = np.random.default_rng(0)
+        timed = replace(differing.validation, times=rng.random(len(differing.validation)), period=(0.0, 1.0))
+        choice = sn.choose_list_sizes(ways(differing.source), differing.train, timed)
+        assert "in later windows" in choice.reason or choice.fell_back
+        assert 0.5 < choice.table["sure_better"].max() < 1
+
+    def test_windows_need_the_whole_log_and_no_validation_part(self, returning):
+        _, split, source = returning
+        for arguments in (
+            (split.train, split.validation, []),
+            (split.train, None, []),
+            ("nothing", None, [None, None]),
+        ):
+            seen, validation, windows = arguments
+            with pytest.raises(SettingError, match="two or more windows") as refused:
+                sn.choose_list_sizes(ways(source), seen, validation, windows=windows)
+            assert "\n" not in str(refused.value)
+        with pytest.raises(SettingError, match="validation part, or past windows"):
+            sn.choose_list_sizes(ways(source), split.train)

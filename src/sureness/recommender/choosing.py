@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from sureness._progress import Progress, silent
+from sureness._progress import Progress, part_of, silent
 from sureness._settings import written
-from sureness._types import FloatArray
+from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.calibration.choosing import Choice
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserPlatt
-from sureness.data.interactions import Interactions
-from sureness.errors import SettingError
-from sureness.lists.comparing import compare_policies
+from sureness.data.interactions import Interactions, union
+from sureness.errors import SettingError, SurenessWarning
+from sureness.lists.comparing import PolicyComparison, compare_policies
+from sureness.lists.lists import Lists
 from sureness.lists.policies import BestFixedSize, ExpectedUtility
-from sureness.metrics.resampling import confidence_in_gains, resampled_means
+from sureness.metrics.resampling import confidence_in_gains, paired_difference, resampled_means
 from sureness.metrics.utility import Utility, named_utility
 from sureness.recommender.confident import ConfidentRecommender
-from sureness.sources.aligned import Aligned, Seen
-from sureness.sources.base import ScoreSource
+from sureness.recommender.forward import TrainedWindow
+from sureness.sources.aligned import Aligned, Seen, among
+from sureness.sources.base import ScoreSource, id_maps
 
 SIMPLE = "the best fixed size"
 _N_RESAMPLES = 2_000
+_MOST_WINDOWS, _FEWEST_PAIRS = 4, 200  # of a validation part that was cut by time; in each
+_LEARNED = 3  # windows that a way is fitted to, at most
+_USUAL_SPREAD, _WORTH_WINDOWS = (
+    0.05,
+    2,
+)  # of gains between windows, as a share of the worth; how many windows that counts
 
 
 def ways_to_decide(
@@ -41,8 +52,9 @@ def ways_to_decide(
 def choose_list_sizes(
     candidates: Sequence[ConfidentRecommender],
     seen: Seen,
-    validation: Interactions,
+    validation: Interactions | None = None,
     *,
+    windows: Sequence[TrainedWindow] | None = None,
     by: str | Utility | None = None,
     sure: float = 0.9,
     seed: int = 0,
@@ -50,15 +62,23 @@ def choose_list_sizes(
 ) -> Choice[ConfidentRecommender]:
     """Take the best way to decide list sizes, or the best fixed size unless another is surely better.
 
-    Each user's validation items are halved. Everything is fitted on one half, which is then hidden, and judged on the
-    other, as it will be at deployment; then the halves change places. The winner is fitted on all validation items.
+    Forward in time, give past windows with the recommenders that were trained before them. Every way is fitted to the
+    windows before each one and judged in it, and the winner is fitted to the last ones. Without them, a validation
+    part that was cut by time is cut again into up to four windows; everything is fitted on one of them, which is then
+    hidden, and judged on the next. How sure a gain is then counts windows as well as users: it must be expected of a
+    window that has not been seen.
+
+    At random each user's validation items are halved. Everything is fitted on one half and judged on the other, as it
+    will be at deployment; then the halves change places. The winner is fitted on all validation items.
 
     Parameters
     ----------
     candidates : sequence of ConfidentRecommender
         All with one source, not fitted; `ways_to_decide` has the usual ones.
     seen, validation : Interactions
-        As for `ConfidentRecommender.fit`.
+        As for `ConfidentRecommender.fit`; with windows `seen` is the whole log, and there is no validation part.
+    windows : sequence of TrainedWindow, optional
+        Two or more, the oldest first; see `trained_windows`.
     by : str or Utility, optional
         What to judge by; by default the utility of the first candidate's policy.
     sure : float
@@ -82,41 +102,124 @@ def choose_list_sizes(
     if any(candidate.source is not source for candidate in candidates):
         raise SettingError("all recommenders must have the same source, so that only their list sizes differ")
     utility = named_utility(by if by is not None else getattr(candidates[0].policy, "utility", "f1"))
-    aligned = Aligned.of(source, validation, seen, name="validation")
-    before: Seen = "nothing" if aligned.seen is None else aligned.seen
     names = _names(candidates)
-    totals = {name: np.zeros(source.n_users) for name in [SIMPLE, *names]}
-    times = np.zeros(source.n_users)
+    if windows is not None:
+        trials, finish = _past_trials(seen, validation, windows)
+    elif validation is None:
+        raise SettingError("choose_list_sizes needs a validation part, or past windows; give one of them")
+    else:
+        trials, finish = _trials(Aligned.of(source, validation, seen, name="validation"), seed)
+    judged = []
+    for number, trial in enumerate(trials):
+        shown = part_of(progress, number, len(trials), f"comparison {number + 1}")
+        judged.append(_judged(candidates, names, trial, utility, shown))
+    return _decided(judged, trials[0].in_time, candidates, names, finish, utility, sure, seed)
+
+
+class _Trial(NamedTuple):
+    """One comparison: how to fit a candidate to what came before, and what came later."""
+
+    fit: Callable[[ConfidentRecommender], ConfidentRecommender]
+    past: Callable[[ConfidentRecommender], Lists]  # what a fixed size is chosen on
+    later: Callable[[ConfidentRecommender], Lists]
+    rows: Callable[[IntArray], IntArray]  # rows of users that are the same in all trials
+    in_time: bool
+
+
+_Finish: TypeAlias = Callable[[ConfidentRecommender], ConfidentRecommender]
+
+
+def _past_trials(
+    log: Seen, validation: Interactions | None, windows: Sequence[TrainedWindow]
+) -> tuple[list[_Trial], _Finish]:
+    """Each window but the first, with up to three windows before it."""
+    if len(windows) < 2 or validation is not None or not isinstance(log, Interactions):
+        raise SettingError(
+            f"choose_list_sizes needs two or more windows with the whole log and no validation part, got "
+            f"{counted(len(windows), 'window')}; give choose_list_sizes(candidates, log, windows=...)"
+        )
+
+    def trial(now: TrainedWindow, past: Sequence[TrainedWindow]) -> _Trial:
+        users = id_maps(now.source)[0]
+        return _Trial(
+            lambda candidate: candidate.set_params(source=now.source).fit_windows(now.past.before, past),
+            lambda fitted: Lists.joined(fitted.past_lists(past)),
+            lambda fitted: fitted.window_lists(now),
+            lambda rows: log.users.rows(users.at(rows)),
+            in_time=True,
+        )
+
+    trials = [trial(windows[n], windows[max(0, n - _LEARNED) : n]) for n in range(1, len(windows))]
+    return trials, lambda winner: winner.fit_windows(log, windows[-_LEARNED:])
+
+
+def _trials(aligned: Aligned, seed: int) -> tuple[list[_Trial], _Finish]:
+    """Windows of a validation part that was cut by time, each fitted on the one before; else halves of each user."""
+    parts = _windows(aligned.held_out)
     halves = _halves(aligned.held_out, seed)
-    for direction, (known, later) in enumerate((halves, halves[::-1])):
-        for number, (name, candidate) in enumerate(zip(names, candidates, strict=True)):
-            progress("comparing ways to decide", direction * len(names) + number, 2 * len(names))
-            fitted = candidate.unfitted().fit_aligned(replace(aligned, held_out=known))
-            policies: dict[str, Any] = {name: fitted.policy_}
-            if number == 0:
-                fixed = BestFixedSize(utility, max_size=fitted.policy_.max_size)
-                policies[SIMPLE] = fixed.fit(fitted.validation_lists(before, known))
-            compared = compare_policies(policies, fitted.lists(labels=later), utility)
-            for entry, values in compared.values.items():
-                totals[entry][compared.users] += values
-            if number == 0:
-                times[compared.users] += 1
-    judged = times > 0
-    means = {name: total[judged] / times[judged] for name, total in totals.items()}
-    return _decided(means, candidates, names, aligned, utility, sure, seed)
+    pairs = list(pairwise(parts)) if parts else [halves, halves[::-1]]
+
+    def trial(number: int, known: Interactions, later: Interactions) -> _Trial:
+        seen = _together([aligned.seen, *parts[:number]])
+        if parts:  # what was taken once is not taken again
+            later = later.keep(~among(later, union([*parts[:number], known])))
+            known = known if seen is None else known.keep(~among(known, seen))
+        now = replace(aligned, held_out=known, seen=seen)
+        before: Seen = "nothing" if seen is None else seen
+        return _Trial(
+            lambda candidate: candidate.fit_aligned(now),
+            lambda fitted: fitted.validation_lists(before, known),
+            lambda fitted: fitted.lists(labels=later),
+            lambda rows: rows,
+            in_time=bool(parts),
+        )
+
+    return [trial(n, *pair) for n, pair in enumerate(pairs)], lambda winner: winner.fit_aligned(aligned)
+
+
+def _together(logs: Sequence[Interactions | None]) -> Interactions | None:
+    parts = [log for log in logs if log is not None]
+    return union(parts) if parts else None
+
+
+def _judged(
+    candidates: Sequence[ConfidentRecommender],
+    names: list[str],
+    trial: _Trial,
+    utility: Utility,
+    progress: Progress,
+) -> PolicyComparison:
+    """What each way was worth to the users of a later part; the fixed size is the best one before it."""
+    found: list[PolicyComparison] = []
+    for number, (name, candidate) in enumerate(zip(names, candidates, strict=True)):
+        progress(name, number, len(names))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SurenessWarning)  # the final fit warns once
+            fitted = trial.fit(candidate.unfitted())
+        policies: dict[str, Any] = {name: fitted.policy_}
+        if number == 0:
+            policies[SIMPLE] = BestFixedSize(utility, max_size=fitted.policy_.max_size).fit(trial.past(fitted))
+        found.append(compare_policies(policies, trial.later(fitted), utility))
+    values = {name: values for each in found for name, values in each.values.items()}
+    return replace(found[0], users=trial.rows(found[0].users), values=values)
 
 
 def _decided(
-    values: Mapping[str, FloatArray],
+    judged: Sequence[PolicyComparison],
+    in_time: bool,
     candidates: Sequence[ConfidentRecommender],
     names: list[str],
-    aligned: Aligned,
+    finish: _Finish,
     utility: Utility,
     sure: float,
     seed: int,
 ) -> Choice[ConfidentRecommender]:
     """Resample the users, decide, and fit what was decided on everything."""
-    table = _compared(values, names, utility, seed)
+    table = _compared(_of_users(judged), names, utility, seed)
+    if in_time:
+        expected = [_sure_of_next(judged, way) for way in table["way"]]
+        table = table.with_columns(sure_better=pl.min_horizontal("sure_better", pl.Series(expected)))
+    where = "in later windows" if in_time else "on held-out halves"
     worth, confidence = (
         dict(zip(table["way"], table[column], strict=True)) for column in (utility.name, "sure_better")
     )
@@ -124,13 +227,10 @@ def _decided(
     certain = [name for name in better if confidence[name] >= sure]
     best = max(certain or names, key=lambda name: worth[name])
     if certain:
-        reason = (
-            f"more {utility.name} on held-out halves than {SIMPLE}, {confidence[best]:.0%} sure as the best of "
-            f"{len(names)}"
-        )
+        reason = f"more {utility.name} {where} than {SIMPLE}, {confidence[best]:.0%} sure as the best of {len(names)}"
         winner = candidates[names.index(best)].unfitted()
     else:
-        reason = f"nothing has more {utility.name} on held-out halves than {SIMPLE}"
+        reason = f"nothing has more {utility.name} {where} than {SIMPLE}"
         if better:
             reason = (
                 f"{best} has more {utility.name}, but that is only {confidence[best]:.0%} sure as the best of "
@@ -145,7 +245,36 @@ def _decided(
             expected_relevant=first.expected_relevant,
             segments=first.segments,
         )
-    return Choice(winner.fit_aligned(aligned), table, utility.name, bool(better) and not certain, reason)
+    return Choice(finish(winner), table, utility.name, bool(better) and not certain, reason)
+
+
+def _of_users(judged: Sequence[PolicyComparison]) -> dict[str, FloatArray]:
+    """The mean worth of each way to each user who was judged at least once."""
+    users, place = np.unique(np.concatenate([each.users for each in judged]), return_inverse=True)
+    times = np.bincount(place, minlength=len(users))
+    return {
+        name: np.bincount(place, np.concatenate([each.values[name] for each in judged]), len(users)) / times
+        for name in judged[0].values
+    }
+
+
+def _sure_of_next(judged: Sequence[PolicyComparison], way: str) -> float:
+    """How sure it is that a way is better than the fixed size in a window that was not judged: Student's t.
+
+    Windows differ in their gains; of few windows that is known from a prior alone, a share of what the fixed size is
+    worth, which counts as much as some windows.
+    """
+    from scipy.special import stdtr  # slow to import, and only needed here
+
+    gains = np.array([np.mean(each.values[way] - each.values[SIMPLE]) for each in judged])
+    if not gains.any():
+        return 0.0
+    errors = np.array([paired_difference(each.values[way] - each.values[SIMPLE]).standard_error for each in judged])
+    usual = _USUAL_SPREAD * float(np.mean([np.mean(each.values[SIMPLE]) for each in judged]))
+    free = _WORTH_WINDOWS + len(gains) - 1
+    spread = (_WORTH_WINDOWS * usual**2 + float(((gains - gains.mean()) ** 2).sum())) / free
+    error = np.sqrt(spread * (1 + 1 / len(gains)) + np.nan_to_num(errors**2).mean() / len(gains))
+    return float(stdtr(free, gains.mean() / max(error, 1e-12)))
 
 
 def _compared(values: Mapping[str, FloatArray], names: list[str], utility: Utility, seed: int) -> pl.DataFrame:
@@ -179,6 +308,21 @@ def _names(candidates: Sequence[ConfidentRecommender]) -> list[str]:
     if len(set(names)) < len(names):
         raise SettingError("two of the recommenders have the same calibrator and policy; leave one of them out")
     return names
+
+
+def _windows(validation: Interactions) -> list[Interactions]:
+    """Parts of a validation part that was cut by time, one after the other; none where there are no two of them."""
+    if validation.period is None or validation.times is None:
+        return []
+    n = int(np.clip(len(validation) // _FEWEST_PAIRS, 2, _MOST_WINDOWS))
+    edges = np.linspace(*validation.period, n + 1)
+    place = np.clip(np.searchsorted(edges, validation.every_row().times, side="right") - 1, 0, n - 1)
+    bare = replace(validation, notes=())
+    parts = [
+        replace(bare.keep_rows(place == number), period=(float(edges[number]), float(edges[number + 1])))
+        for number in np.unique(place)
+    ]
+    return parts if len(parts) > 1 else []
 
 
 def _halves(validation: Interactions, seed: int) -> tuple[Interactions, Interactions]:
