@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -7,6 +9,7 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import written
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.errors import SettingError
 from tests.conftest import draw_pairs
 
 
@@ -162,3 +165,32 @@ def test_a_map_for_lists_without_users_has_a_problem_of_its_own():
 def test_other_maps_are_not_compared():
     with pytest.raises(sn.errors.SettingError, match="expected calibrators to compare"):
         sn.choose_calibrator([sn.calibration.PerUserPlatt()], drawn(300))
+
+
+def windows_that_differ(n=20_000):
+    """Two sets of pairs: the curve of the first bends, that of the second bends the other way."""
+    return drawn(n, bend=0.6), drawn(n, seed=1, bend=-0.6)
+
+
+def test_a_later_window_judges_what_folds_of_one_window_cannot():
+    first, second = windows_that_differ()
+    folds = sn.choose_calibrator(CANDIDATES, first)
+    assert not folds.fell_back
+    assert type(folds.best) is not sn.PlattCalibrator
+    later = sn.choose_calibrator(CANDIDATES, first, later=second)
+    assert type(later.best) is sn.PlattCalibrator
+    same = sn.choose_calibrator(CANDIDATES, first, later=first)
+    assert "in the later window" in same.reason
+    assert not same.fell_back
+
+
+def test_of_a_set_that_was_cut_by_time_folds_are_sure_of_its_window_alone():
+    choice = sn.choose_calibrator(CANDIDATES, replace(drawn(20_000, bend=0.6), period=30.0))
+    assert "in the window of the data (judge a later one with later=)" in choice.reason
+
+
+def test_the_later_window_must_be_of_the_same_kind():
+    pairs = drawn(300)
+    other = CalibrationSet.from_pairs([0.0, 1.0], [0, 1], propensity=[0.5, 0.5])
+    with pytest.raises(SettingError, match="later must have"):
+        sn.choose_calibrator(CANDIDATES, pairs, later=other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
@@ -83,6 +83,7 @@ class Folds:
     fold: IntArray  # (n_pairs,)
     targets: AnyArray  # (n_pairs,) what probabilities are compared with, by the risk of the data
     weight: FloatArray | None
+    before: CalibrationSet | None = None  # what everything is fitted on, if the pairs are those of a later window
 
     @classmethod
     def of(cls, data: CalibrationSet, n_folds: int, seed: int) -> Folds:
@@ -91,6 +92,17 @@ class Folds:
         fold = fold_of_groups(pairs.users, len(pairs), n_folds, np.random.default_rng(seed))
         data = data.with_pairs(pairs)
         return cls(data, pairs, fold, *data.targets(pairs, risk))
+
+    @classmethod
+    def of_later(cls, data: CalibrationSet, later: CalibrationSet) -> Folds:
+        """The pairs of a later window, judged by fits on the data before it."""
+        if (later.estimand, later.resolve_risk(None)) != (data.estimand, data.resolve_risk(None)):
+            raise SettingError(
+                f"later must have the estimand and the risk of the data, {data.estimand}, got {later.estimand}; make "
+                "both in the same way"
+            )
+        whole = cls.of(later, 2, 0)
+        return replace(whole, fold=np.zeros_like(whole.fold), before=data)
 
     def probability(self, calibrator: Judgeable) -> FloatArray | str:
         """Probabilities of every pair from a fit that did not see its fold, or why that fit failed."""
@@ -101,7 +113,7 @@ class Folds:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", SurenessWarning)  # the final fit warns once
                     fitted: Judgeable = clone(calibrator)
-                    fitted.fit(self.data.with_pairs(self.pairs.take(~inside)))
+                    fitted.fit(self.before or self.data.with_pairs(self.pairs.take(~inside)))
             except DataError as error:
                 return str(error)
             scores = self.pairs.scores[inside].astype(np.float64)
@@ -162,6 +174,7 @@ def choose_calibrator(
     data: CalibrationSet,
     *,
     by: str = "nll",
+    later: CalibrationSet | None = None,
     simple: J | None = None,
     sure: float = 0.9,
     n_folds: int = 5,
@@ -172,7 +185,8 @@ def choose_calibrator(
     """Compare calibrators by cross-fitting and take the best, or the simple one unless another is surely better.
 
     Every calibrator is fitted on all folds of users but one and judged on that one, as in `cross_validate`. The risk of
-    the calibration set is the yardstick: with propensities, the comparison is about preference as well.
+    the calibration set is the yardstick: with propensities, the comparison is about preference as well. Folds share the
+    window of the data, so where there are times, give the pairs of a window that came after it.
 
     Parameters
     ----------
@@ -182,6 +196,9 @@ def choose_calibrator(
         Plain arrays become one by ``CalibrationSet.from_pairs(scores, labels, users=users)``.
     by : str
         "nll", "brier", "ece", "adaptive_ece", or "ece@10" for each user's top 10 (any number).
+    later : CalibrationSet, optional
+        The pairs of a later window: everything is fitted on `data` and judged on these, and the winner is fitted on
+        these for the window that comes next.
     simple : Calibrator or ListCalibrator, optional
         What to fall back to; by default Platt, or the first calibrator if Platt is not among them.
     sure : float
@@ -212,7 +229,7 @@ def choose_calibrator(
     named_metric(by)
     fallback = _fallback(calibrators, simple)
     entries = list(calibrators) if any(c is fallback for c in calibrators) else [fallback, *calibrators]
-    folds = Folds.of(data, n_folds, seed)
+    folds = Folds.of(data, n_folds, seed) if later is None else Folds.of_later(data, later)
     predicted: list[FloatArray | str] = []
     for done, calibrator in enumerate(entries):
         progress(type(calibrator).__name__, done, len(entries))
@@ -221,7 +238,7 @@ def choose_calibrator(
         None if isinstance(found, str) else resampled_metric(*folds.judged(by, found, n_bins), _N_RESAMPLES, seed)
         for found in predicted
     ]
-    return _decide(entries, fallback, predicted, judged, by, sure, folds.data)
+    return _decide(entries, fallback, predicted, judged, by, sure, folds)
 
 
 def _fallback(calibrators: Sequence[J], simple: J | None) -> J:
@@ -237,7 +254,7 @@ def _decide(
     judged: list[tuple[float, FloatArray] | None],
     by: str,
     sure: float,
-    data: CalibrationSet,
+    folds: Folds,
 ) -> Choice[J]:
     simple_at = next(i for i, c in enumerate(entries) if c is fallback)
     simple = judged[simple_at]
@@ -251,15 +268,18 @@ def _decide(
     best_at = min(certain or better or [simple_at], key=values.__getitem__)
     fell_back, others = bool(better) and not certain, len(entries) - 1
     name, simple_name = written(entries[best_at]), written(fallback)
+    where = "out of fold" if folds.before is None else "in the later window"
+    if folds.before is None and folds.data.period is not None:
+        where = "out of fold in the window of the data (judge a later one with later=)"
     if not better:
-        reason = f"no other calibrator has a lower {by} out of fold than {simple_name}"
+        reason = f"no other calibrator has a lower {by} {where} than {simple_name}"
     elif fell_back:
         reason = (f"{name} has a lower {by}, but that is only {confidence[best_at]:.0%} sure as the best "
                   f"of {others} ({sure:.0%} are asked for), so the simple one stays")  # fmt: skip
     else:
-        reason = f"lower {by} out of fold than {simple_name}, {confidence[best_at]:.0%} sure as the best of {others}"
+        reason = f"lower {by} {where} than {simple_name}, {confidence[best_at]:.0%} sure as the best of {others}"
     winner = clone(entries[simple_at if fell_back else best_at])
-    winner.fit(data)
+    winner.fit(folds.data)
     return Choice(winner, table, by, fell_back, reason)
 
 
