@@ -89,7 +89,7 @@ $(MLFLOW)/.installed: pyproject.toml constraints.txt
 
 $(RANKERS)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(RANKERS)
-	$(RANKERS)/bin/python -m pip $(PIP) --editable '.[rankers]'
+	$(RANKERS)/bin/python -m pip $(PIP) --no-compile --editable '.[rankers]'
 	@touch $@
 
 test-adapters: $(ADAPTERS)/.installed $(RECTOOLS)/.installed $(MLFLOW)/.installed $(RANKERS)/.installed  ## Test RecBole, LightFM, Surprise, RecTools, MLflow, rankers and BM25 in environments of their own

@@ -358,7 +358,7 @@ def _of_rankers(_: int) -> str:
 
 
 def _of_retrieval(repetitions: int) -> str:
-    population, rows = retrieved(1_500, 10**6), []
+    population, rows = retrieved(3_000, 10**6), []
     plain = Asked("precision", 0.5), Asked("precision", 0.7), Asked("recall", 0.8)
     asked = (*plain, Asked("precision", 0.5, sure=True), Asked("recall", 0.8, sure=True))
     for raw in (False, True):
@@ -383,7 +383,8 @@ def _of_retrieval(repetitions: int) -> str:
     rows = [(name, *(f"{np.mean(ways[n][name]):.3f} ± {np.std(ways[n][name]):.3f}" for n in ways)) for name in ways[30]]
     title = f"Retrieval: mean F1 of other queries, settings from the judged ones, {min(repetitions, 100)} repetitions"
     parts.append(_table(title, ("kept by", *(f"{n} judged" for n in ways)), rows))
-    found = {n: interval_coverage(n, min(repetitions, 100), population) for n in (30, 50, 100)}
+    many = retrieved(6_000, 10**6 + 1)
+    found = {n: interval_coverage(n, min(repetitions, 100), many) for n in (30, 50, 100)}
     rows = [(f"{n}", f"{inside:.1%}", f"{width:.3f}") for n, (inside, width) in found.items()]
     title = "Retrieval: intervals of 90% of probabilities, by tenths of the candidates"
     parts.append(_table(title, ("judged queries", "hold the rate that came", "mean width"), rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from itertools import product
 
+import numpy as np
 import pytest
 
 from sureness.expressions import dialect_named
@@ -47,6 +48,23 @@ def test_every_map(engine, name):
 @pytest.mark.parametrize("kind", ["single", "integer", "decimal"])
 def test_every_type_of_score(engine, name, kind):
     check_scores(engine, name, kind)
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "temperature", "platt", "beta", "gaussian", "gamma", "kanoulas", "shape"])
+def test_the_score_of_a_probability_has_it(engine, name):
+    """And the condition that an index serves keeps it, but not the score below."""
+    calibrator = fitted(name)
+    wanted = (0.1, 0.3, 0.7)
+    cut = [calibrator.score_for(each) for each in wanted]
+    table = f"of_cut_{name}"
+    below = [float(np.nextafter(score, -np.inf)) for score in cut]
+    engine.load(table, numbered(Column("double", [*cut, *below])))
+    asked = engine.rows(f"SELECT id, {calibrator.expression(engine.dialect)} FROM {table} ORDER BY id")
+    assert max(abs(found - each) for (_, found), each in zip(asked, wanted, strict=False)) <= 1e-9
+    for place, each in enumerate(wanted):
+        kept = engine.rows(f"SELECT id FROM {table} WHERE {calibrator.condition(engine.dialect, each)}")
+        assert (place,) in kept
+        assert (place + len(wanted),) not in kept
 
 
 def test_spark_without_ansi(engine):
