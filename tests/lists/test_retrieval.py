@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
@@ -62,6 +63,17 @@ def test_one_raw_cut_off_serves_an_index():
     assert fitted().cutoff(recall=0.8).score is None
 
 
+def test_maps_with_certain_probabilities_and_groups_of_one_have_intervals_too():
+    found = fitted(60, sn.IsotonicCalibrator())
+    table = found.interval(POPULATION.scores[:3].ravel(), groups=np.repeat(np.arange(3), 30))
+    assert table.select(pl.all().is_between(0, 1).all()).row(0) == (True, True, True)
+    assert found.cutoff(recall=0.6).score is not None
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=300)
+    alone = sn.RetrievalCutoff().fit(scores, rng.random(300) < 1 / (1 + np.exp(-scores)), groups=np.arange(300))
+    assert alone.cutoff(precision=0.6).n_queries == 300
+
+
 def test_it_says_how_little_was_judged():
     few, many = fitted(30).cutoff(recall=0.5), fitted(400).cutoff(recall=0.5)
     assert many.recall.high - many.recall.low < (few.recall.high - few.recall.low) / 2
@@ -91,6 +103,9 @@ def test_an_interval_counts_queries_not_candidates():
         (lambda: sn.RetrievalCutoff().fit([1, 2], [0, 1], groups=[1, 2]), "at least 10 judged queries, got 2;"),
         (lambda: sn.RetrievalCutoff().cutoff(recall=0.5), "not fitted yet"),
         (lambda: sn.RetrievalCutoff(level=1.5).fit([1, 2], [0, 1], groups=[1, 2]), "level must lie strictly"),
+        (lambda: fitted(calibrator="platt"), "calibrator must be ListCalibrator"),
+        (lambda: fitted(calibrator=sn.calibration.HistogramCalibrator()).cutoff(recall=0.5), "has steps or may fall"),
+        (lambda: sn.RetrievalCutoff().fit(*np.zeros((2, 40)), groups=np.arange(40) // 2), "positives and negatives"),
         (lambda: fitted().cutoff(), "either precision= or recall="),
         (lambda: fitted().cutoff(precision=0.5, recall=0.5), "either precision= or recall="),
         (lambda: fitted().cutoff(precision=1.0), "precision must lie strictly between 0 and 1"),

@@ -30,6 +30,7 @@ from sureness.numerics.logistic import logit, sigmoid
 
 _N_FOLDS = 10  # of queries, each judged by a fit on the others
 _FEWEST = 10  # judged queries, of which a spread between queries can be told
+_CERTAIN = 1e-9  # probabilities closer to 0 and 1 are taken for this in intervals
 _ENDLESS = 10**9  # degrees of freedom
 _TRIED = 300  # cut-offs to choose from
 _CELLS = 2_000_000  # probabilities cut at a time
@@ -116,7 +117,10 @@ class RetrievalCutoff(Configurable):
         ids = check_ids(groups, len(checked), "groups")
         if (n_queries := group_codes(ids)[1]) < _FEWEST:
             raise DataError(f"a cut-off needs at least {_FEWEST} judged queries, got {n_queries}; judge more")
-        calibrator = ListCalibrator() if self.calibrator is None else clone(self.calibrator)
+        calibrator = ListCalibrator() if self.calibrator is None else self.calibrator
+        if not isinstance(calibrator, ListCalibrator | Calibrator):
+            raise SettingError(f"calibrator must be ListCalibrator() or one of pairs, got {calibrator!r}")
+        calibrator = clone(calibrator)
         data = CalibrationSet.from_pairs(checked, relevant, users=ids)
         folds = Folds.of(data, _N_FOLDS, 0)
         judged = folds.probability(calibrator)
@@ -135,7 +139,7 @@ class RetrievalCutoff(Configurable):
     def _spread(self) -> None:
         """How far level and slope of the log-odds are open: a covariance that counts queries (a sandwich)."""
         judged = self._level(self._judged)
-        z = logit(self._judged)
+        z = _log_odds(self._judged)
         self._centre = float(z.mean())
         x = np.c_[np.ones(len(z)), z - self._centre]
         gradient = x * (self._relevant - judged)[:, None]
@@ -162,7 +166,7 @@ class RetrievalCutoff(Configurable):
         ['probability', 'low', 'high']
         """
         probability = self.probability(scores, groups=groups)
-        z = logit(probability)
+        z = _log_odds(probability)
         x = np.c_[np.ones(len(z)), z - self._centre]
         apart = _quantile(self.level, self._n_queries - 1) * np.sqrt(np.einsum("ni,ij,nj->n", x, self._covariance, x))
         low, high = (sigmoid(self._level.intercept + self._level.slope * z + side * apart) for side in (-1, 1))
@@ -281,6 +285,11 @@ def ratio_interval(hits: IntArray, trials: IntArray, level: float) -> Interval:
     low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
     high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0
     return Interval(share, low, high, level)
+
+
+def _log_odds(probability: FloatArray) -> FloatArray:
+    """Finite ones."""
+    return logit(np.clip(probability, _CERTAIN, 1 - _CERTAIN))
 
 
 def _quantile(level: float, freedom: int) -> float:
