@@ -42,7 +42,7 @@ def test_the_numbers_are_those_of_the_metrics(table):
 
 def test_the_command_judges_tables_too(table, tmp_path):
     table.write_csv(tmp_path / "ads.csv")
-    words = ("evaluate", "ads.csv", "--group", "query_id", "--columns", "weight=price", "--field", "shop")
+    words = ("evaluate", "ads.csv", "--columns", "weight=price,user_id=query_id", "--field", "shop")
     succeed(*words, cwd=tmp_path)
     found = json.loads(run(*words, "--json", cwd=tmp_path).stdout)
     assert found["pairs"] == 4_000

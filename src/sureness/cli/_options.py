@@ -44,17 +44,17 @@ class Spread:
     gathered: Mapping[str, Gathered] = field(default_factory=dict)  # by option
 
 
-def columns(*agreed: str) -> Spread:
+def columns(*agreed: str, groups: bool = True) -> Spread:
     """The options --columns, for these agreed names, and --format, for how text files are written."""
     text = Gathered(_OF_TEXT, "How text is written, such as separator=;,decimal=comma, also CSV that is made: {all}.")
-    own = names(*agreed)
+    own = names(*agreed, groups=groups)
     return Spread((*own.only, *_OF_TEXT), "Tables", gathered={**own.gathered, "--format": text})
 
 
-def names(*agreed: str) -> Spread:
+def names(*agreed: str, groups: bool = True) -> Spread:
     """The option --columns, for these agreed names, and --group for the users, queries or sessions of candidates."""
     own = Gathered(agreed, "Columns with other names, such as {0}=mine: {all}.")
-    has_groups = "user_id" in agreed and not {"score", "probability"}.isdisjoint(agreed)
+    has_groups = groups and "user_id" in agreed and not {"score", "probability"}.isdisjoint(agreed)
     return Spread((*agreed, "group") if has_groups else agreed, "Tables", gathered={"--columns": own})
 
 

@@ -15,7 +15,7 @@ from sureness.jobs.judging import EvaluateOptions, EvaluateResult, evaluate
 from sureness.jobs.probabilities import ProbabilityQuality, evaluate_table
 from sureness.tables.columns import Columns
 
-_COLUMNS = columns("user_id", "item_id", "domain", "probability", "label", "weight")
+_COLUMNS = columns("user_id", "item_id", "domain", "probability", "label", "weight", groups=False)
 
 
 @spread
