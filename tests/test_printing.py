@@ -19,6 +19,7 @@ from sureness.lists import Lists
 from sureness.metrics import RankingQuality
 from sureness.metrics.utility import named_utility
 from sureness.propensity import GivenPropensity
+from sureness.recommender.backtesting import Backtest
 from tests.saving.kinds import KINDS, made
 
 MOST_CHARACTERS, MOST_LINES = 900, 6
@@ -95,7 +96,7 @@ def examples():
         sn.lists.compare_policies({f"fixed {size}": sn.FixedSize(size) for size in (1, 2)}, lists, "f1"),
         GivenPropensity(np.full((30, 20), 0.5)), sn.propensity.PopularityPropensity(),
         RankingQuality(pl.DataFrame({"user_id": [1], "hit@1": [1.0]})), log.users, named_utility("f1"),
-        sn.CandidateSource.of(["a"] * 900, range(900), np.ones(900)),
+        sn.CandidateSource.of(["a"] * 900, range(900), np.ones(900)), Backtest((), None, None),
     ]  # fmt: skip
 
 

@@ -42,6 +42,7 @@ LOG = pl.DataFrame(
 TOP = PAIRS.drop("label", "weight")
 CLICKS = PAIRS.filter(pl.col("label") == 1).select("user_id", "item_id")
 CHANCES = TOP.select("user_id", "item_id", probability=(pl.col("score") + 2) / 8).sort("user_id", maintain_order=True)
+JUDGED = PAIRS.with_columns(probability=(pl.col("score") + 2) / 8)
 PAGE = CHANCES.with_columns(domain=pl.Series([f"d{number % 2}" for number in range(N)]))
 USERS = pl.DataFrame({"user_id": [f"u{number}" for number in range(6)], "degree": [3, 1, 4, 1, 5, 9]})
 TITLES = pl.DataFrame({"item_id": [f"item {number:03d}" for number in range(9)], "title": list("abcdefghi")})
@@ -186,6 +187,7 @@ DOORS: dict[str, Door] = {
     ),
     "allocate(table)": Door(PAGE, lambda table, _: jobs.allocate(table, None, jobs.AllocateOptions(slots=4)).frame),
     "report(table)": Door(PAIRS, _reported),
+    "evaluate_table(table)": Door(JUDGED, lambda table, _: jobs.evaluate_table(table).metrics["log loss"].value),
     "ReportOptions(items)": Door(ITEM_TITLES, lambda table, run: _reported(PAIRS, run, items=table)),
     "ReportOptions(seen)": Door(CLICKS, lambda table, run: _reported(PAIRS, run, seen=table)),
     "EvaluateOptions(test)": Door(part("test"), lambda table, run: _evaluated(run, test=table)),
@@ -216,6 +218,9 @@ OTHERS = {
         "made by readers of data sets",
     ),
     "draw_promise(table)": "a result of promise",
+    "draw_windows(table)": "a result of backtest",
+    "run_backtest(data)": "reads its log with read_log",
+    "ProbabilityQuality(table)": "a result",
     "draw_group_ratios(tables)": "results of promise",
     "RankingQuality(per_user)": "a result",
     "FitResult(data)": "a result",

@@ -21,7 +21,16 @@ def orders(tmp_path_factory):
     return path
 
 
-_TYPED = ["--columns", "user_id=customer,item_id=sku,time=day", "--window", "10d", "--windows", "2", "--factors", "6"]
+_TYPED = [
+    "--columns",
+    "user_id=customer,item_id=sku,time=day",
+    "--window",
+    "10d",
+    "--windows",
+    "2",
+    "--set",
+    "n_factors=6",
+]
 
 
 def test_people_read_tables(orders):

@@ -22,7 +22,7 @@ EVERY = {
     "apply": "apply lists.json run.sureness -o top.parquet",
     "report": "report t.parquet map.json -o page.html",
     "list-size": "list-size run.sureness -o lists.parquet --save saved.sureness",
-    "backtest": "backtest timed.csv --window 10d --windows 2 --factors 6",
+    "backtest": "backtest timed.csv --window 10d --windows 2 --set n_factors=6",
     "allocate": "allocate t.parquet --budget 150 -o sizes.parquet",
     "sql": "sql map.json --dialect duckdb",
     "export": "export run.sureness -o factors",

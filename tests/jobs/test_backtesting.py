@@ -23,7 +23,9 @@ def orders():
 
 
 def _options(**given):
-    return BacktestOptions(**{"window": f"{WINDOW:.0f}d", "windows": 2, "learned": 2, "factors": 6, **given})
+    return BacktestOptions(
+        **{"window": f"{WINDOW:.0f}d", "windows": 2, "learned": 2, "settings": ("n_factors=6",), **given}
+    )
 
 
 def test_it_judges_saves_and_shows(orders, tmp_path):

@@ -133,6 +133,7 @@ def test_what_was_seen_has_one_name():
     training = {  # these learn from it, or are made of it
         "BidirectionalDistillation.check",
         "BidirectionalDistillation.fit",
+        "ConfidentRecommender.forward",
         "Direction.learner",
         "Learner",
         "Network",
@@ -142,13 +143,16 @@ def test_what_was_seen_has_one_name():
         "Recommender.fitted_with",
         "Run",
         "Split",
+        "TrainedWindow.of",
         "Trainer",
         "UBPR.build",
         "UBPR.fit",
         "World",
+        "backtest",
         "checked_validation",
         "parted",
         "run_identity",
+        "trained_windows",
     }
     assert having("train") <= training
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self, TypeAlias, get_args
 
+from sureness._printing import fields_repr
 from sureness.data.interactions import Interactions
 from sureness.saving.packed import JSON, reals
 
@@ -48,6 +49,8 @@ class Horizon:
     which: Literal["labelled", "next"] = "labelled"
     scores: str | None = None  # column of the scores, if it is not called score
     given: Given | None = None  # "there": if the user takes anything in the period; None: whether or not
+
+    __repr__ = fields_repr
 
     @property
     def sentence(self) -> str:

@@ -25,7 +25,7 @@ def serve_recommender(
         typer.Option(help="Table with item_id and any of title, domain and picture (a file next to the table)."),
     ] = None,
     backtest: Annotated[
-        Path | None, typer.Option(help="JSON of a backtest or of `sureness evaluate --json`, to see in the explorer.")
+        Path | None, typer.Option(help="JSON of a backtest or of an evaluation, to see in the explorer.")
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all, then give a key.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen at; 0: any that is free.")] = 8_000,

@@ -8,6 +8,7 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import level_for
@@ -113,7 +114,9 @@ def simulate_visits(settings: VisitSettings | None = None) -> VisitWorld:
     (True, False)
     """
     s = settings or VisitSettings()
-    check_memory(40 * s.n_users * s.n_items, f"a world of {s.n_users:,} users and {s.n_items:,} items")
+    check_memory(
+        40 * s.n_users * s.n_items, f"a world of {counted(s.n_users, 'user')} and {counted(s.n_items, 'item')}"
+    )
     rng = np.random.default_rng(s.seed)
     tastes = rng.normal(size=(s.n_users, s.n_tastes)) @ rng.normal(size=(s.n_items, s.n_tastes)).T / np.sqrt(s.n_tastes)
     activity, fame = 0.5 * rng.normal(size=(s.n_users, 1)), rng.normal(size=s.n_items)

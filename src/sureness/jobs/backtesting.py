@@ -13,7 +13,7 @@ from sureness._progress import Progress, silent
 from sureness.data.filtering import positives
 from sureness.errors import SettingError
 from sureness.jobs.logs import LogOptions, read_log
-from sureness.jobs.options import OneOf, Usually, plain
+from sureness.jobs.options import OneOf, plain
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.training import model_settings, typed_settings
 from sureness.models.catalogue import make_recommender
@@ -38,7 +38,6 @@ class BacktestOptions:
     windows: Annotated[int, "How many of the last windows are judged."] = 5
     learned: Annotated[int, "How many windows before it each of them learns from."] = 3
     model: Annotated[str, "What is trained: svd, or a kind of recommender.", OneOf(("model",), others=(SVD,))] = SVD
-    factors: Annotated[int | None, "Length of the embeddings.", Usually("that of the model")] = None
     settings: Annotated[tuple[str, ...], "Any setting of the model, such as learning_rate=0.005; may repeat."] = ()
     save: Annotated[
         str | PathLike[str] | None, "Where the recommender for the next window goes, for list-size and serve."
@@ -107,9 +106,8 @@ def trainer(options: BacktestOptions, seed: int = 0) -> Train:
     """What trains the recommender that the options name."""
     if options.model == SVD:
         given: dict[str, Any] = typed_settings("svd", options.settings, _OF_SVD)
-        given |= {} if options.factors is None else {"n_factors": options.factors}
         return partial(svd_source, **given, seed=seed)
-    settings = model_settings(options.model, options.factors, options.settings) | {"seed": seed}
+    settings = model_settings(options.model, None, options.settings) | {"seed": seed}
     return make_recommender(options.model, **settings)
 
 
