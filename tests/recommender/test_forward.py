@@ -68,7 +68,7 @@ def test_a_repeat_is_not_a_hit_but_its_user_is_there():
         np.arange(9.0).reshape(3, 3), users=known.users, items=known.items))  # fmt: skip
     assert window.source.users.ids.to_list() == ["ann", "bob", "cat"]
     assert window.there.tolist() == [True, True, False]  # by an old item, and by one that nobody knew
-    sample = window.sample(3, 10, 0)
+    sample = window.sample(3, 10, 0, "skip")
     assert window.source.users.at(sample.users).to_list() == ["ann", "bob"]
     assert not sample.hits.any()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,9 @@ MOST_TIMES = 5
 """How many times as many groups as asked for are looked at to have enough positives."""
 
 
+More: TypeAlias = Callable[[IntArray, IntArray, FloatArray, FloatArray], tuple[IntArray, FloatArray]]
+
+
 class ListSample(NamedTuple):
     """Users chosen by a hash of their ids, whether anything of them was held out or not; best candidates first."""
 
@@ -36,6 +39,7 @@ class ListSample(NamedTuple):
     n_below: IntArray  # (n,) held-out items below the best candidates
     weight: FloatArray | None = None  # (n,) how much each user counts; None: all the same
     history: IntArray | None = None  # (n,) items that scores were trained on; None: those of what was seen
+    amount: FloatArray | None = None  # (n,) how many held-out items were to be expected of each user
     traits: Mapping[str, AnyArray] = {}  # further ones, (n,) or (n, best), by name
 
     def __repr__(self) -> str:
@@ -102,9 +106,19 @@ def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> 
 
 
 def drawn_lists(
-    observed: Observed, best: int, n_users: int, seed: int = 0, *, among: BoolArray | None = None
+    observed: Observed,
+    best: int,
+    n_users: int,
+    seed: int = 0,
+    *,
+    among: BoolArray | None = None,
+    more: More | None = None,
 ) -> ListSample:
-    """`sample_lists` of some users (a mask; by default all), whether anything of them was held out or not."""
+    """`sample_lists` of some users (a mask; by default all), whether anything of them was held out or not.
+
+    `more` adds candidates to the best items of a block of users: it is given rows, items, scores, and the scores of all
+    items, and returns items and scores.
+    """
     source = observed.source
     order = np.argsort(hash_ids(id_maps(source)[0].ids, seed), kind="stable")
     order = order if among is None else order[among[order]]
@@ -115,7 +129,7 @@ def drawn_lists(
     while done < most and n_hits < ENOUGH:
         missing = n_users if not done else 1 + int((ENOUGH - n_hits) * done / max(n_hits, 1))
         stop = min(done + missing, most)
-        parts += _looked_at(observed, np.sort(order[done:stop]), min(best, source.n_items), masked)
+        parts += _looked_at(observed, np.sort(order[done:stop]), min(best, source.n_items), masked, more)
         n_hits, done = sum(int(np.count_nonzero(part.hits)) for part in parts), stop
         observed.progress("looking at candidates", done, most)
     masked.warn()
@@ -154,7 +168,9 @@ def _filled(values: AnyArray, width: int, fill: Any) -> AnyArray:
     return values if not missing else np.pad(values, ((0, 0), (0, missing)), constant_values=fill)
 
 
-def _looked_at(observed: Observed, users: IntArray, best: int, masked: MaskedCandidates) -> list[ListSample]:
+def _looked_at(
+    observed: Observed, users: IntArray, best: int, masked: MaskedCandidates, more: More | None
+) -> list[ListSample]:
     held_out, seen = observed.held_out, observed.seen
     starts, left_out = (np.zeros(observed.source.n_users + 1, dtype=np.int64), NOTHING) if seen is None else (
         seen.row_starts, seen.item_rows
@@ -164,6 +180,8 @@ def _looked_at(observed: Observed, users: IntArray, best: int, masked: MaskedCan
         items, scores = top_k(every, best, rows=block, starts=starts, seen=left_out)
         if masked.hide(block, every, scores, seen):
             items, scores = top_k(every, best)
+        if more is not None:
+            items, scores = more(block, items, scores, every)
         hits = members(items, block, held_out.row_starts, held_out.item_rows) & (items >= 0)
         n_below = held_out.user_degree[block] - np.count_nonzero(hits, axis=1)
         parts.append(ListSample(block, items, scores.astype(np.float64), hits, n_below))

@@ -21,7 +21,8 @@ ID_COLUMNS = ("user_id", "item_id")
 LOG_COLUMNS = (*ID_COLUMNS, "rating", "time", "domain")
 MANY_REPEATS = 0.1  # share of rows that repeat earlier pairs above which this is noted
 OF_REPEATS = (
-    'ConfidentRecommender(..., repeats="count") keeps what was taken before among the candidates, "skip" leaves it out'
+    'ConfidentRecommender.forward(..., repeats="count") keeps what was taken before among the candidates, "skip" '
+    "leaves it out"
 )
 _WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)  # which numpy has too
 

@@ -45,6 +45,7 @@ class Lists:
     promised: FloatArray | None = None  # (n, width) probabilities of the period of the hits, if it is another one
     features: FloatArray | None = None  # (n, width, d) what else is known about each item, for learned policies
     there: FloatArray | None = None  # (n,) chance of being there, if probabilities are those of users who are
+    repeated: BoolArray | None = None  # (n, width) which items the user has taken before, where these are candidates
     items: IntArray | None = None  # (n, width) rows of the items, EMPTY after the last
     places: IntArray | None = None  # (n, width) where each item stands in the scores that were given, best first
     sizes: IntArray | None = None  # (n,) how many items are shown, as a policy decided

@@ -27,10 +27,12 @@ from sureness.numerics.checks import check_whole
 from sureness.numerics.ratios import Ratio, ratio_of_sums
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.forward import PROMISES, Promised, Train, TrainedWindow, given, trained_on, trained_windows
+from sureness.recommender.repeats import Repeats
 from sureness.saving.packed import JSON
 
 PERSONAL, FIXED = "personal sizes", "best fixed size"
 _UTILITIES = ("f1", "ndcg")
+_SURE = 1.2815515655446004  # standard errors that a gain of which we are 90% sure has
 _FEWEST = 2  # judged windows
 
 
@@ -42,8 +44,14 @@ class JudgedWindow:
     recommender: ConfidentRecommender
     lists: Lists  # of all users, with sizes and with what came in the window as hits
     comparisons: dict[str, PolicyComparison]  # by utility: personal sizes, and the best fixed size of the past
+    kept: dict[str, str]  # by utility: which of both the judged windows before it speak for
 
     __repr__ = fields_repr
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Why the promise may fail, as it was known when the window began; empty where nothing spoke against it."""
+        return self.recommender.cautions_
 
     @cached_property
     def promises(self) -> dict[Promised, Ratio]:
@@ -68,6 +76,7 @@ class JudgedWindow:
         row: dict[str, Any] = {
             "start": clock.moment(self.trained.start), "end": clock.moment(self.trained.end),
             "users": self.lists.n_users, "users_promised": promised_there, "users_there": there,
+            "warned": bool(self.cautions),
         }  # fmt: skip
         for of in PROMISES:
             promised, realised = self.sums(of)
@@ -84,6 +93,7 @@ class JudgedWindow:
             values = (own, fixed, gain.low, gain.high, *sizes)
             names = ("", "_fixed", "_low", "_high", "_size", "_fixed_size")
             row |= {f"{utility}{name}": value for name, value in zip(names, map(_plain, values), strict=True)}
+            row[f"{utility}_kept"] = self.kept[utility]
         return row
 
 
@@ -108,10 +118,11 @@ class Backtest:
         Returns
         -------
         table
-            start and end; users (known when it began), users_promised and users_there; promised, realised, ratio, low
-            and high of shown items, once with the prefix there_ (hits of users who were there) and once with period_
-            (all users); f1 and ndcg of personal sizes and of the best fixed size of the past (_fixed), the 95%
-            interval of their difference (_low, _high), and the mean sizes (_size, _fixed_size).
+            start and end; users (known when it began), users_promised and users_there; warned, whether there was a
+            caution; promised, realised, ratio, low and high of shown items, once with the prefix there_ (hits of users
+            who were there) and once with period_ (all users); f1 and ndcg of personal sizes and of the best fixed size
+            of the past (_fixed), the 95% interval of their difference (_low, _high), the mean sizes (_size,
+            _fixed_size), and which of both the judged windows before it speak for (_kept).
         """
         return pl.DataFrame([window.row(self.clock) for window in self.windows])
 
@@ -137,6 +148,7 @@ class Backtest:
         windows: list[JSON] = []
         for row in self.table().to_dicts():
             found: dict[str, JSON] = {name: row[name] for name in ("start", "end", "users")}
+            found["warned"] = row["warned"]
             found["users_there"] = {"promised": row["users_promised"], "realised": row["users_there"]}
             for name in (*PROMISES, *self.windows[0].comparisons):
                 found[name] = {
@@ -157,6 +169,7 @@ def backtest(
     learned: int = 3,
     calibrator: ProbabilityMap | None = None,
     policy: ListSizePolicy | None = None,
+    repeats: Repeats = "skip",
     progress: Progress = silent,
 ) -> Backtest:
     """Live through the last windows of a log again: train, calibrate and decide before each one, then compare.
@@ -177,7 +190,7 @@ def backtest(
         How many of the last ones are judged.
     learned : int
         How many windows before it each recommender is fitted to; the log must hold them as well.
-    calibrator, policy
+    calibrator, policy, repeats
         As for `ConfidentRecommender`.
     progress : Progress
 
@@ -198,18 +211,25 @@ def backtest(
             f"a backtest needs at least {_FEWEST} windows, got {windows}; one alone does not tell how they differ"
         )
     every = trained_windows(log, train, window, n=windows + learned, progress=part_of(progress, 0, 2, "training"))
-    judged = []
+    judged: list[JudgedWindow] = []
     for number in range(learned, len(every)):
         now, past = every[number], every[number - learned : number]
         progress("judging windows", windows + learned + number, 2 * (windows + learned))
-        recommender = ConfidentRecommender(now.source, calibrator, policy).fit_windows(now.past.before, past)
-        judged.append(_judged(now, recommender, past))
+        recommender = ConfidentRecommender(now.source, calibrator, policy, repeats=repeats).fit_windows(
+            now.past.before, past
+        )
+        judged.append(_judged(now, recommender, past, judged))
     source = trained_on(train, log)
-    coming = ConfidentRecommender(source, calibrator, policy).fit_windows(log, every[-learned:])
+    coming = ConfidentRecommender(source, calibrator, policy, repeats=repeats).fit_windows(log, every[-learned:])
     return Backtest(tuple(judged), Clock.of(log.every_row().times), coming)
 
 
-def _judged(now: TrainedWindow, recommender: ConfidentRecommender, past: Sequence[TrainedWindow]) -> JudgedWindow:
+def _judged(
+    now: TrainedWindow,
+    recommender: ConfidentRecommender,
+    past: Sequence[TrainedWindow],
+    earlier: Sequence[JudgedWindow],
+) -> JudgedWindow:
     policy = recommender.policy_
     lists = policy.decide(recommender.window_lists(now))
     before = Lists.joined(recommender.past_lists(past))
@@ -219,7 +239,22 @@ def _judged(now: TrainedWindow, recommender: ConfidentRecommender, past: Sequenc
         own = policy if named_utility(policy.utility).name == utility else own
         fixed = BestFixedSize(utility, max_size=policy.max_size).fit(before)
         comparisons[utility] = compare_policies({PERSONAL: own, FIXED: fixed}, lists, utility)
-    return JudgedWindow(now, recommender, lists, comparisons)
+    kept = {utility: _kept([window.comparisons[utility] for window in earlier]) for utility in comparisons}
+    return JudgedWindow(now, recommender, lists, comparisons, kept)
+
+
+def _kept(earlier: Sequence[PolicyComparison]) -> str:
+    """Personal sizes if they were surely better than the fixed size in windows that were judged, else the fixed size.
+
+    Windows differ by more than the sampling of users, so each counts as one observation as well.
+    """
+    gains = [compared.values[PERSONAL] - compared.values[FIXED] for compared in earlier]
+    if not gains:
+        return FIXED
+    mean = np.array([gain.mean() for gain in gains])
+    of_users = sum(float(gain.var()) / len(gain) for gain in gains) / len(gains) ** 2
+    of_windows = float(mean.var(ddof=1)) / len(mean) if len(mean) > 1 else 0.0
+    return PERSONAL if mean.mean() > _SURE * max(of_users, of_windows) ** 0.5 else FIXED
 
 
 def _plain(value: float | None) -> float | None:

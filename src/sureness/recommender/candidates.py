@@ -15,6 +15,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import as_array
 from sureness.numerics.ranking import members, top_k
+from sureness.recommender.repeats import MOST_OWN, Taken, with_own
 from sureness.sources.base import ScoreSource
 from sureness.sources.blocks import Candidates, best_unseen, block_scores
 
@@ -29,6 +30,7 @@ def candidate_blocks(
     seen: Interactions | None,
     later: Interactions | None,
     best: int,
+    taken: Taken | None = None,
 ) -> Iterator[Candidates]:
     """Blocks of users with their candidates.
 
@@ -45,14 +47,24 @@ def candidate_blocks(
         best ones more often than others; the mean and spread of a user's scores would move if they went.
     best : int
         How many scores decide mean and spread.
+    taken : Taken, optional
+        What users took before and may take again: their own items are candidates as well.
     """
-    return _gathered(_blocks(source, users, width, seen, later, best))
+    return _gathered(_blocks(source, users, width, seen, later, best, taken))
 
 
 def _blocks(
-    source: ScoreSource, users: IntArray, width: int, seen: Interactions | None, later: Interactions | None, best: int
-) -> Iterator[Candidates]:
+    source: ScoreSource, users: IntArray, width: int, seen: Interactions | None, later: Interactions | None, best: int,
+    again: Taken | None,
+) -> Iterator[Candidates]:  # fmt: skip
     for block, scores in block_scores(source, users):
+        if again is not None:
+            every = scores.copy()
+            items, found = with_own(
+                *best_unseen(scores, min(width - MOST_OWN, source.n_items), block, seen), every, again.own_of(block)
+            )
+            yield Candidates(block, items, found, found[:, :best])
+            continue
         taken = None if later is None else _scores_of_taken(scores, block, later)
         items, found = best_unseen(scores, width, block, seen)
         yield Candidates(block, items, found, _best_of(found, taken, best))

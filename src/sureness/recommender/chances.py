@@ -17,8 +17,9 @@ from sureness.numerics.intensity import once_gone, over_periods
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.poisson_binomial import power_sums
 from sureness.recommender.expecting import Below, Target, scaled_to
-from sureness.recommender.forward import of_users
+from sureness.recommender.forward import amount_of, of_users
 from sureness.recommender.mapped import MappedSource
+from sureness.recommender.repeats import Taken
 from sureness.sources.base import is_partial
 from sureness.sources.blocks import Candidates
 
@@ -37,6 +38,7 @@ class Chances:
     expected: Target | FloatArray  # how many relevant items users have: (n_users,) numbers, or how to find them
     level: Level = UNCHANGED  # that of a kept map of preference in the period of the lists
     activity: Activity | None = None  # of users in the next window; None: the map is not of windows
+    taken: Taken | None = None  # what users may take again; None: it is not shown again
 
     __repr__ = fields_repr
 
@@ -78,6 +80,10 @@ class Chances:
         if not isinstance(self.expected, str) and not labelled:
             wanted = np.where(found.users < 0, self.expected.mean(), self.expected[found.users])
             chances, below, _ = scaled_to(chances, below, wanted)
+        repeated = None
+        if self.taken is not None:
+            found, chances = _likeliest_first(found, chances)
+            repeated = self.taken.found(found.users, found.items[:, :longest])[0] > 0
         tail: FloatArray = np.zeros((len(below), _N_POWERS))
         if chances.shape[1] > longest:
             tail = power_sums(chances, _N_POWERS, skip=longest, most=_LIKELIEST)
@@ -92,6 +98,7 @@ class Chances:
             probabilities=np.ascontiguousarray(chances[:, :longest]),
             tail=tail,
             there=there,
+            repeated=repeated,
             items=items,
             places=items if found.places is None else found.places[:, :longest],
         )
@@ -109,9 +116,22 @@ class Chances:
             chances = sigmoid(log_odds) if times == 1 else over_periods(sigmoid(log_odds), times)
         else:
             chances = once_gone(log_odds, times)
-        amount = known if self.activity is None else of_users(self.activity.new, found.users)
+        amount = known
+        if self.activity is not None:
+            amount = of_users(amount_of(self.activity, "skip" if self.taken is None else "count"), found.users)
         below = np.maximum(times * self.below.expected(amount) - chances[:, self.best :].sum(axis=1), 0.0)
-        if not is_partial(mapped.source):  # nothing lies below the candidates of a user who has no more
+        if (
+            not is_partial(mapped.source) and self.taken is None
+        ):  # nothing lies below the candidates of a user who has no more
             fewer = np.count_nonzero(np.isfinite(found.scores), axis=1) < min(max(longest, self.best), n_items)
             below = np.where(fewer | (found.scores.shape[1] >= n_items), 0.0, below)
         return chances, below
+
+
+def _likeliest_first(found: Candidates, chances: FloatArray) -> tuple[Candidates, FloatArray]:
+    """Candidates by probability, since traits of pairs move them."""
+    order = np.argsort(-np.where(found.items >= 0, chances, -1.0), axis=1, kind="stable")
+    scores, chances = (np.take_along_axis(each, order, axis=1) for each in (found.scores, chances))
+    items = np.take_along_axis(found.items, order, axis=1)
+    places = None if found.places is None else np.take_along_axis(found.places, order, axis=1)
+    return found._replace(items=items, scores=scores, places=places), chances

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self, cast
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, part_of, silent
 from sureness._settings import Configurable, clone, written
-from sureness._types import IntArray
+from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.activity import Activity, ActivityModel
 from sureness.calibration.fields import Fields
@@ -32,6 +33,7 @@ from sureness.lists.policies import ExpectedUtility, ListSizePolicy
 from sureness.lists.promises import By, promise
 from sureness.metrics.intervals import Interval
 from sureness.metrics.utility import Utility
+from sureness.numerics.checks import check_choice
 from sureness.numerics.forks import check_not_forked
 from sureness.numerics.intensity import over_periods, over_shares
 from sureness.numerics.logistic import sigmoid
@@ -54,7 +56,8 @@ from sureness.recommender.forward import (
     trained_windows,
     traits_of,
 )
-from sureness.recommender.mapped import MappedSource, kept_map, user_traits
+from sureness.recommender.mapped import MappedSource, kept_map
+from sureness.recommender.repeats import MOST_OWN, REPEATS, Repeats, Taken, pair_traits
 from sureness.recommender.run import check_given_source
 from sureness.saving.packed import JSON, Packed, Parts, Savable, check_text, kind_of, packed_or_none, real, reals
 from sureness.sources.aligned import Aligned, Seen
@@ -85,6 +88,9 @@ class ConfidentRecommender(Configurable, Savable):
     segments : Segments, Fields or "domain", optional
         What is known of users and items: traits of the map for lists, segments or fields of the others. "domain" takes
         the items' domains from the training log.
+    repeats : {"skip", "count"}
+        What was taken before is not shown again, or it stays among the candidates, with how often and how long ago the
+        user took it; the latter is learned from past windows, see `forward`.
 
     Attributes
     ----------
@@ -126,12 +132,14 @@ class ConfidentRecommender(Configurable, Savable):
         *,
         expected_relevant: Target | ArrayLike = "carried",
         segments: Segments | Fields | Literal["domain"] | None = None,
+        repeats: Repeats = "skip",
     ) -> None:
         self.source = source
         self.calibrator = calibrator
         self.policy = policy
         self.expected_relevant = expected_relevant
         self.segments = segments
+        self.repeats = repeats
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
@@ -155,6 +163,11 @@ class ConfidentRecommender(Configurable, Savable):
             False keeps a calibrator that is fitted already, whatever its probabilities are of (``map_.horizon_``).
         progress : Progress
         """
+        if self.repeats == "count":
+            raise SettingError(
+                "what users take again is learned from past windows; use ConfidentRecommender.forward(repeats='count') "
+                "or repeats='skip'"
+            )
         aligned = Aligned.of(self.source, validation, seen, name="validation")
         return self.fit_aligned(aligned, refit=refit, progress=progress)
 
@@ -198,6 +211,7 @@ class ConfidentRecommender(Configurable, Savable):
         calibrator: ProbabilityMap | None = None,
         policy: ListSizePolicy | None = None,
         segments: Segments | Fields | Literal["domain"] | None = None,
+        repeats: Repeats = "skip",
         progress: Progress = silent,
     ) -> Self:
         """A recommender for the window that begins at the end of a log, fitted to the last windows of it.
@@ -219,7 +233,7 @@ class ConfidentRecommender(Configurable, Savable):
             How long the next window is, such as 30d, 2w or 1mo; see `past_windows`.
         windows : int
             How many past ones to learn from.
-        calibrator, policy, segments
+        calibrator, policy, segments, repeats
             As for the constructor; segments are those of the users or items of the whole log.
         progress : Progress
 
@@ -238,7 +252,8 @@ class ConfidentRecommender(Configurable, Savable):
         past = trained_windows(log, train, window, n=windows, progress=progress)
         progress("training on the whole log", 0, 1)
         source = trained_on(train, log)
-        recommender = cls(source, calibrator, policy, segments=segments).fit_windows(log, past, progress=progress)
+        recommender = cls(source, calibrator, policy, segments=segments, repeats=repeats)
+        recommender.fit_windows(log, past, progress=progress)
         for caution in recommender.cautions_:
             warn(caution)
         return recommender
@@ -262,32 +277,47 @@ class ConfidentRecommender(Configurable, Savable):
     def _learn_windows(self, log: Interactions, windows: Sequence[TrainedWindow], progress: Progress) -> None:
         source, policy = self.source, self._unfitted_policy()
         expected = check_target(self.expected_relevant, source.n_users)
+        check_choice(self.repeats, "repeats", REPEATS)
         best, given = self._best(policy)
         trained = log.aligned(*id_maps(source))
         segments = self._segments_of(trained)
         self.activity_ = ActivityModel().fit_windows([window.past for window in windows])
         sample = pooled(self._samples(windows, best, given, progress), windows, source)
-        observed = Observed(source, last_window(windows, source), trained, segments, progress)
+        counts = self.repeats == "count"
+        observed = Observed(source, last_window(windows, source), None if counts else trained, segments, progress)
         fitted = clone(given).fit_sample(observed, sample)
         fitted.horizon_ = replace(fitted.horizon_, given="there")
         self.trained_, self.held_out_ = trained, trained.keep(np.empty(0, dtype=np.int64))
-        self.seen_ = trained
+        self.seen_ = self.held_out_ if counts else trained
         now = activity_of(source, log, self.activity_.predict_at(log, windows[-1].end))
-        mapped = MappedSource.of(source, fitted, segments, trained, traits_of(now))
-        below = Below.learned(sample.n_below, np.exp(sample.traits["expected"]), sample.weight)
-        self.chances_ = Chances(mapped, best, below, fitted.horizon_, expected, activity=now)
+        assert sample.amount is not None
+        below = Below.learned(sample.n_below, sample.amount, sample.weight)
+        taken = Taken.of(trained, windows[-1].end, self.activity_.length_) if counts else None
+        self.chances_ = self._chances_of(fitted, segments, below, expected, now, taken, best)
         self.policy_ = policy
         past = self.past_lists(windows)
         if type(policy).fit is not ListSizePolicy.fit:
             policy.fit(Lists.joined(past))
+        self.end_ = windows[-1].end
         self.coming_ = coming_of(past, windows, self.activity_)
         self.cautions_ = cautions_of(self.coming_, now, sample, windows)
+
+    def _chances_of(
+        self, fitted: ProbabilityMap, segments: Segments | Fields | None, below: Below, expected: Target | FloatArray,
+        now: Activity, taken: Taken | None, best: int,
+    ) -> Chances:  # fmt: skip
+        """What the lists of the next window are made with."""
+        known = traits_of(now) if taken is None else None
+        pairs = None if taken is None else partial(pair_traits, taken, now)
+        mapped = MappedSource.of(self.source, fitted, segments, self.trained_, known, pairs)
+        return Chances(mapped, best, below, fitted.horizon_, expected, activity=now, taken=taken)
 
     def _best(self, policy: ListSizePolicy) -> tuple[int, ProbabilityMap]:
         """How many candidates of each user the map is fitted on, and the map, which is not fitted yet."""
         best = min(max(_BEST, policy.max_size), _MOST_BEST)
-        given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
-        return given.best if isinstance(given, ListCalibrator) else best, given
+        own = MOST_OWN if self.repeats == "count" else 0
+        given = check_map(ListCalibrator(best=best + own) if self.calibrator is None else self.calibrator)
+        return given.best if isinstance(given, ListCalibrator) else best + own, given
 
     def _samples(
         self, windows: Sequence[TrainedWindow], best: int, given: ProbabilityMap, progress: Progress = silent
@@ -297,8 +327,8 @@ class ConfidentRecommender(Configurable, Savable):
         samples, seed = [], getattr(given, "seed", 0)
         for number, window in enumerate(windows):
             part = part_of(progress, number, len(windows), f"window {number + 1}")
-            sample, traits = window.sample(best, n_users, seed, part), traits_of(window.activity(self.activity_))
-            samples.append(sample._replace(traits={name: v[sample.users] for name, v in traits.items()}))
+            sample = window.sample(best, n_users, seed, self.repeats, part)
+            samples.append(window.known(sample, self.activity_, self.repeats))
         return samples
 
     def past_lists(self, windows: Sequence[TrainedWindow]) -> list[Lists]:
@@ -308,16 +338,17 @@ class ConfidentRecommender(Configurable, Savable):
         best, given = self._best(self.policy_)
         for window, sample in zip(windows, self._samples(windows, best, given), strict=True):
             rows = pooled([sample], [window], self.source)
-            traits = {name: np.full(self.source.n_users, np.nan) for name in sample.traits}
-            for name, values in traits.items():
-                values[rows.users] = sample.traits[name]
-            mapped = replace(chances.mapped, traits=chances.mapped.traits | user_traits(traits))
-            history = cast(IntArray, sample.history)
-            log_odds = mapped.log_odds(rows.scores, rows.users, rows.items, rows.scores, history)
-            tail = chances.below.expected(np.exp(sample.traits["expected"]))[:, None]
+            history, amount = cast(IntArray, sample.history), cast(FloatArray, sample.amount)
+            log_odds = chances.mapped.log_odds(rows.scores, rows.users, rows.items, rows.scores, history, sample.traits)
+            hits, items, scores, lengths = rows.hits, rows.items, rows.scores, rows.there.sum(axis=1)
+            if chances.taken is not None:
+                order = np.argsort(-np.where(rows.there, log_odds, -np.inf), axis=1, kind="stable")
+                hits, items = np.take_along_axis(hits, order, axis=1), np.take_along_axis(items, order, axis=1)
+                scores, log_odds = (np.take_along_axis(each, order, axis=1) for each in (scores, log_odds))
             parts.append(Lists(
-                users=rows.users, lengths=rows.there.sum(axis=1), scores=rows.scores, probabilities=sigmoid(log_odds),
-                tail=tail, hits=rows.hits, n_relevant=rows.hits.sum(axis=1) + rows.n_below, items=rows.items,
+                users=rows.users, lengths=lengths, scores=scores, probabilities=sigmoid(log_odds),
+                tail=chances.below.expected(amount)[:, None], hits=hits, n_relevant=hits.sum(axis=1) + rows.n_below,
+                items=items,
             ))  # fmt: skip
         return parts
 
@@ -356,7 +387,7 @@ class ConfidentRecommender(Configurable, Savable):
     def window_lists(self, window: TrainedWindow) -> Lists:
         """The lists of all users with what came in a window as hits; the recommender is as it was when it began."""
         self._check_fitted()
-        return self._joined(window.new, self.seen_)
+        return self._joined(window.hits(self.repeats), self.seen_)
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -367,6 +398,7 @@ class ConfidentRecommender(Configurable, Savable):
             None if policy is None else clone(policy),
             expected_relevant=self.expected_relevant,
             segments=self.segments,
+            repeats=self.repeats,
         )
 
     def _unfitted_policy(self) -> ListSizePolicy:
@@ -639,7 +671,7 @@ class ConfidentRecommender(Configurable, Savable):
             parts["trained"] = self.trained_.pack(with_ids=False)
         if self.chances_.mapped.segments is not None:
             parts["segments"] = self.chances_.mapped.segments.pack()
-        settings: dict[str, JSON] = {}
+        settings: dict[str, JSON] = {} if self.repeats == "skip" else {"repeats": self.repeats}
         arrays = {}
         if isinstance(self.expected_relevant, str):
             settings["expected_relevant"] = self.expected_relevant
@@ -652,6 +684,7 @@ class ConfidentRecommender(Configurable, Savable):
             about_next = {
                 "coming": {name: [each.value, each.low, each.high, each.level] for name, each in self.coming_.items()},
                 "cautions": list(self.cautions_),
+                "end": self.end_,
             }
         level = self.chances_.level
         state: dict[str, JSON] = {
@@ -690,6 +723,7 @@ class ConfidentRecommender(Configurable, Savable):
             policy,
             segments=segments,
             expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
+            repeats=cast(Repeats, check_choice(packed.settings.get("repeats", "skip"), "repeats", REPEATS)),
         )
         state = cast(dict[str, Any], packed.state)
         opened.policy_ = policy
@@ -697,20 +731,26 @@ class ConfidentRecommender(Configurable, Savable):
         opened.trained_ = parts.open("trained", users=users, items=items) if "trained" in packed.parts else None
         logs = [log for log in (opened.trained_, opened.held_out_) if log is not None]
         opened.seen_ = logs[0] if len(logs) == 1 else union(logs)
-        activity = None
+        opened.seen_ = opened.held_out_ if opened.repeats == "count" else opened.seen_
+        below, best = Below.of(state["below"]), int(real(state["best"]))
+        expected = check_target(opened.expected_relevant, source.n_users)
         if "activity" in packed.parts:
             opened.activity_ = parts.opened("activity", ActivityModel)
             opened.coming_ = {name: Interval(*reals(each, n=4).tolist()) for name, each in state["coming"].items()}
-            opened.cautions_ = tuple(map(check_text, state["cautions"]))
-            activity = Activity(*(packed.array(f"activity_{name}", "iuf", source.n_users) for name in Activity._fields))
+            opened.cautions_, opened.end_ = tuple(map(check_text, state["cautions"])), real(state["end"])
+            now = Activity(*(packed.array(f"activity_{name}", "iuf", source.n_users) for name in Activity._fields))
+            assert opened.trained_ is not None
+            counts = opened.repeats == "count"
+            taken = Taken.of(opened.trained_, opened.end_, opened.activity_.length_) if counts else None
+            opened.chances_ = opened._chances_of(map_, segments, below, expected, now, taken, best)
+            return opened
         opened.chances_ = Chances(
-            MappedSource.of(source, map_, segments, opened.trained_, None if activity is None else traits_of(activity)),
-            int(real(state["best"])),
-            Below.of(state["below"]),
+            MappedSource.of(source, map_, segments, opened.trained_),
+            best,
+            below,
             Horizon.of(cast(dict[str, JSON], packed.about["horizon"])),
-            check_target(opened.expected_relevant, source.n_users),
+            expected,
             Level(*reals(state["level"], n=2).tolist()),
-            activity,
         )
         return opened
 
@@ -723,8 +763,9 @@ class ConfidentRecommender(Configurable, Savable):
 
     def _candidates(self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False) -> Iterator[Candidates]:
         """Blocks of users with the candidates that are looked at."""
-        width, later = min(self._width, self.source.n_items), None if labelled else self.held_out_
-        return candidate_blocks(self.source, rows, width, seen=seen, later=later, best=self.chances_.best)
+        later, best, taken = None if labelled else self.held_out_, self.chances_.best, self.chances_.taken
+        width = self._width if taken is not None else min(self._width, self.source.n_items)
+        return candidate_blocks(self.source, rows, width, seen=seen, later=later, best=best, taken=taken)
 
     def _lists(self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False) -> Iterator[Lists]:
         """Blocks of users with their longest lists."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from inspect import signature
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -28,6 +29,7 @@ from sureness.lists.lists import Lists
 from sureness.metrics.coming import coming_ratio
 from sureness.metrics.intervals import Interval
 from sureness.numerics.checks import check_choice
+from sureness.recommender.repeats import FEWEST_ITEMS, Repeats, Taken, pair_traits, with_own
 from sureness.sources.adapters.recognising import source_of
 from sureness.sources.aligned import among
 from sureness.sources.base import ScoreSource, id_maps, named
@@ -46,7 +48,6 @@ HALF_LIFE = 1.0
 
 _FEW_RETURN = 0.05  # share of users that are there
 _WIDE = 2.0  # upper over lower end of an interval
-_FEWEST = 1e-6  # expected items of a user who is there
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,9 @@ class TrainedWindow:
     before: Interactions  # with the rows and columns of the source
     during: Interactions  # the same
     there: BoolArray  # (n_users,) which users took at least one item in the window, known to the source or not
-    drawn: dict[tuple[int, int, int], ListSample] = field(default_factory=dict)  # samples, so that each is drawn once
+    drawn: dict[tuple[int, int, int, Repeats], ListSample] = field(
+        default_factory=dict
+    )  # samples, so that each is drawn once
 
     __repr__ = fields_repr
 
@@ -82,23 +85,43 @@ class TrainedWindow:
         assert self.past.during.period is not None
         return self.past.during.period[1]
 
-    @property
-    def new(self) -> Interactions:
-        """What came in the window and had not come before."""
-        return self.during.keep(~among(self.during, self.before))
+    @cached_property
+    def taken(self) -> Taken:
+        """What users had taken when the window began."""
+        return Taken.of(self.before, self.start, self.end - self.start)
+
+    def hits(self, repeats: Repeats) -> Interactions:
+        """What came in the window: all of it, or what had not been taken before."""
+        return self.during if repeats == "count" else self.during.keep(~among(self.during, self.before))
+
+    def sample(self, best: int, n_users: int, seed: int, repeats: Repeats, progress: Progress = silent) -> ListSample:
+        """The best candidates of users who were there, with what they took as hits."""
+        asked = (best, n_users, seed, repeats)
+        if asked not in self.drawn:
+            counts = repeats == "count"
+            observed = Observed(self.source, self.hits(repeats), None if counts else self.before, progress=progress)
+            more = self._with_own if counts else None
+            sample = drawn_lists(observed, best, n_users, seed, among=self.there, more=more)
+            self.drawn[asked] = sample._replace(history=self.before.user_degree[sample.users])
+        return self.drawn[asked]
+
+    def _with_own(
+        self, users: IntArray, items: IntArray, scores: FloatArray, every: FloatArray
+    ) -> tuple[IntArray, FloatArray]:
+        return with_own(items, scores, every, self.taken.own_of(users))
 
     def activity(self, model: ActivityModel) -> Activity:
         """What was to be expected of the users of the source when the window began."""
         return activity_of(self.source, self.past.before, model.predict_at(self.past.before, self.start))
 
-    def sample(self, best: int, n_users: int, seed: int, progress: Progress = silent) -> ListSample:
-        """The best candidates of users who were there, with what they took as hits."""
-        asked = (best, n_users, seed)
-        if asked not in self.drawn:
-            observed = Observed(self.source, self.new, self.before, progress=progress)
-            sample = drawn_lists(observed, best, n_users, seed, among=self.there)
-            self.drawn[asked] = sample._replace(history=self.before.user_degree[sample.users])
-        return self.drawn[asked]
+    def known(self, sample: ListSample, model: ActivityModel, repeats: Repeats) -> ListSample:
+        """A sample with what a map for lists is told of users and candidates, as it was known then."""
+        found = self.activity(model)
+        amount = amount_of(found, repeats)[sample.users]
+        if repeats == "count":
+            return sample._replace(amount=amount, traits=pair_traits(self.taken, found, sample.users, sample.items))
+        traits = {name: values[sample.users] for name, values in traits_of(found).items()}
+        return sample._replace(amount=amount, traits=traits)
 
 
 def trained_windows(
@@ -214,7 +237,7 @@ def coming_of(past: Sequence[Lists], windows: Sequence[TrainedWindow], model: Ac
     for lists in past:
         promised = lists.needed("probabilities", "a promise").sum(axis=1)
         hits = lists.needed("hits", "a promise").sum(axis=1)
-        away = hits - promised * (hits.sum() / max(promised.sum(), _FEWEST))
+        away = hits - promised * (hits.sum() / max(promised.sum(), FEWEST_ITEMS))
         sums.append((promised.sum(), hits.sum(), away @ away))
     promised, hits, variances = np.array(sums).T
     in_period = promised * np.array(chances) / np.maximum(came, 1)
@@ -254,9 +277,14 @@ def cautions_of(
     return tuple(found)
 
 
+def amount_of(activity: Activity, repeats: Repeats) -> FloatArray:
+    """Expected number of items of each user, if there: of new ones, or of all that may be shown."""
+    return activity.new if repeats == "skip" else activity.new + activity.repeated
+
+
 def traits_of(activity: Activity) -> dict[str, FloatArray]:
     """What a map for lists is told of each user."""
-    return {"expected": np.log(np.maximum(activity.new, _FEWEST))}
+    return {"expected": np.log(np.maximum(activity.new, FEWEST_ITEMS))}
 
 
 def last_window(windows: Sequence[TrainedWindow], source: ScoreSource) -> Interactions:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,9 @@ from sureness.data.interactions import Interactions
 from sureness.errors import IdError, SettingError, warn
 from sureness.sources.base import ScoreSource, id_maps
 
+PairTraits: TypeAlias = Callable[[IntArray, IntArray], Mapping[str, AnyArray]]
+"""Traits by name, (n, n_candidates), of rows of users, (n,), and of their items, (n, n_candidates)."""
+
 
 @dataclass(frozen=True, eq=False)
 class MappedSource:
@@ -34,6 +37,7 @@ class MappedSource:
     traits: dict[str, tuple[Side, AnyArray]] = field(
         default_factory=dict
     )  # of a map for lists, by row of users or items
+    pairs: PairTraits | None = None  # further ones of users and their candidates
 
     __repr__ = fields_repr
 
@@ -45,6 +49,7 @@ class MappedSource:
         segments: Segments | Fields | None,
         trained: Interactions | None = None,
         known: Mapping[str, FloatArray] | None = None,
+        pairs: PairTraits | None = None,
     ) -> MappedSource:
         """Look up segments and traits once, for all users or items; `known` has further numbers of users by name."""
         history = None if trained is None else trained.user_degree
@@ -52,9 +57,11 @@ class MappedSource:
             segments.check(source)
         if isinstance(fitted, ListCalibrator):
             further = known or {}
-            fitted.check_fields(segments, further)
+            nobody = np.empty(0, dtype=np.int64)
+            of_pairs = () if pairs is None else pairs(nobody, nobody.reshape(0, 1))
+            fitted.check_fields(segments, {*further, *of_pairs})
             traits = _traits(fitted, segments) | user_traits(further)
-            return cls(source, fitted, segments, history=history, traits=traits)
+            return cls(source, fitted, segments, history=history, traits=traits, pairs=pairs)
         numbers = None
         if segments is not None and isinstance(fitted, SegmentCalibrator):
             numbers = fitted.pair_numbers(segments)
@@ -67,7 +74,13 @@ class MappedSource:
         return np.where(users < 0, 0, self.history[users])
 
     def log_odds(
-        self, scores: FloatArray, users: IntArray, items: IntArray, best: FloatArray, history: FloatArray | IntArray
+        self,
+        scores: FloatArray,
+        users: IntArray,
+        items: IntArray,
+        best: FloatArray,
+        history: FloatArray | IntArray,
+        traits: Mapping[str, AnyArray] | None = None,
     ) -> FloatArray:
         """Log-odds of scores, (n, n_candidates); -inf where there is no candidate.
 
@@ -79,16 +92,25 @@ class MappedSource:
         best : array of shape (n, n_best)
             Scores of each user's best candidates, those that are listed and those that were taken since the training.
         history : array of shape (n,)
+        traits : mapping, optional
+            Arrays of shape (n,) or (n, n_candidates), in the place of those that are known now.
         """
         exact = scores.astype(np.float64, copy=False)
-        return self.map.log_odds_of(exact, self._who(users, items, best, history))
+        return self.map.log_odds_of(exact, self._who(users, items, best, history, traits))
 
-    def _who(self, users: IntArray, items: IntArray, best: FloatArray, history: FloatArray | IntArray) -> Who:
+    def _who(
+        self, users: IntArray, items: IntArray, best: FloatArray, history: FloatArray | IntArray,
+        given: Mapping[str, AnyArray] | None,
+    ) -> Who:  # fmt: skip
         if isinstance(self.map, ListCalibrator):
             known = {
                 name: _at(values, users if side == "users" else items, side)
                 for name, (side, values) in self.traits.items()
             }
+            if given is not None:
+                known |= {name: values[:, None] if values.ndim == 1 else values for name, values in given.items()}
+            elif self.pairs is not None:
+                known |= self.pairs(users, items)
             groups = self.map.groups_of(best.astype(np.float64, copy=False), history, known)
             return Who(len(users), groups=groups)
         if self.numbers is None:
