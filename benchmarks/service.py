@@ -24,10 +24,11 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from scipy.sparse import csr_matrix
 
 import sureness as sn
-from benchmarks.sizing import world
 from benchmarks.tables import Bar, Table, count_of, size_of, summary, time_of
+from sureness.sources import FactorSource
 from tests.service.running import Server
 
 RESULTS = Path(__file__).with_name("RESULTS-service.md")
@@ -62,6 +63,7 @@ BATCH = """
 import sys, time
 import numpy as np
 import sureness as sn
+from sureness.sources import FactorSource
 recommender, rng, n = sn.load(sys.argv[1]), np.random.default_rng(0), int(sys.argv[2])
 recommender.decide(rng.integers(recommender.source.n_users, size=n))
 started, done = time.perf_counter(), 0
@@ -100,12 +102,27 @@ def main() -> None:
 
 
 def saved(folder: Path, n_items: int) -> Path:
-    """A recommender of 64 factors in a file."""
+    """A recommender of 64 factors in a file; users took ten of their best 500 items in training and ten after it."""
     path = folder / f"{n_items}.sureness"
     if not path.exists():
-        source, train, held_out = world(USERS, n_items, random=n_items > 100_000)
-        sn.ConfidentRecommender(source).fit(train, held_out).save(path)
+        rng = np.random.default_rng(0)
+        users, items = (rng.standard_normal((n, 64)).astype(np.float32) * 0.45 for n in (USERS, n_items))
+        source = FactorSource(users, items)
+        best = [_best(source, start) for start in range(0, USERS, 20)]
+        taken = rng.permuted(np.concatenate(best), axis=1)[:, :20]
+        rows, shape = np.repeat(np.arange(USERS), 10), (USERS, n_items)
+        logs = [
+            sn.Interactions.from_matrix(csr_matrix((np.ones(len(rows)), (rows, part.ravel())), shape))
+            for part in (taken[:, :10], taken[:, 10:])
+        ]
+        sn.ConfidentRecommender(source).fit(*logs).save(path)
     return path
+
+
+def _best(source: FactorSource, start: int) -> np.ndarray:
+    """The best 500 items of twenty users."""
+    scores = source.score_block(np.arange(start, start + 20))
+    return np.argpartition(scores, -500, axis=1)[:, -500:].copy()
 
 
 @contextmanager

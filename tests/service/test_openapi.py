@@ -67,7 +67,8 @@ def test_schemathesis_finds_nothing(server, tmp_path):
     )
     words = [
         program("schemathesis"), "--config-file", str(settings), "run", f"{server.address}/openapi.json", "--checks",
-        "all", "--max-examples", str(N_CASES), "--generation-database", "none", "--no-color",
+        "all", "--max-examples", str(N_CASES), "--generation-database", "none", "--request-timeout", "60",
+        "--no-color",
     ]  # fmt: skip
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=1_800)
     assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-2_000:]
