@@ -21,6 +21,8 @@ BACKTEST = {
         }
         for month in range(1, 10)
     ],
+    "coming": [{"what": "users there", "promised": 320.123, "low": 250.5, "high": 400.25}],
+    "cautions": ["the windows differ: <b>expect</b> as much again"],
     "by_rank": [
         {"ranks": "all", "promised": 200.0, "realised": 150, "ratio": 0.75, "low": 0.65, "high": 0.85},
         {"ranks": "1", "promised": 90.0, "realised": 45, "ratio": 0.5, "low": 0.4, "high": 0.6},

@@ -95,8 +95,10 @@ def test_a_frame_of_what_if_is_short(visit):
 
 def test_the_promise_is_shown_as_the_backtest_found_it(visit):
     page = visit.open("promise")
-    assert page.inner_text(".figure strong >> nth=0") == "200"
-    assert "fewer came" in page.inner_text(".figure >> nth=1")
+    assert page.inner_text(".note") == "the windows differ: <b>expect</b> as much again"
+    assert page.inner_text(".figure >> nth=0").split("\n") == ["320", "users there, 251 to 400 with 90% confidence"]
+    assert page.inner_text(".figure strong >> nth=1") == "200"
+    assert "fewer came" in page.inner_text(".figure >> nth=2")
     drawn = page.locator("svg.chart")
     assert [each.get_attribute("aria-label").split(".")[0] for each in drawn.all()] == [
         "Users who came", "Window by window, if the user is there", "Window by window, all users",

@@ -43,7 +43,11 @@ def test_the_windows_of_a_backtest_are_read_as_they_are(tmp_path):
     log = sn.Interactions.of(user, item, times=np.datetime64("2024-01-01") + day)
     plain = sn.backtest(log, sn.svd_source, window="15d", windows=2).plain()
     (tmp_path / "backtest.json").write_text(json.dumps(plain))
-    found = {table.of: table.rows for table in read_promise(tmp_path / "backtest.json")}
+    judged = read_promise(tmp_path / "backtest.json")
+    assert [list(each.__struct_fields__) for each in judged.coming] == [["what", "promised", "low", "high"]] * 3
+    assert [each.promised for each in judged.coming] == [row["promised"] for row in plain["coming"]]
+    assert judged.cautions == plain["cautions"]
+    found = {table.of: table.rows for table in judged.tables}
     assert set(found) == {"users_there", "there", "period"}
     for of, rows in found.items():
         assert [row.name for row in rows] == ["2024-03-31", "2024-04-15"]
@@ -56,7 +60,7 @@ def test_the_windows_of_a_backtest_are_read_as_they_are(tmp_path):
 def test_evaluate_prints_what_is_read(tmp_path):
     printed = {"run": "x", "ndcg@10": 0.1, "promise": {"probability": "taken", "by_rank": [{"ranks": "all", **ROW}]}}
     (tmp_path / "promise.json").write_text(json.dumps(printed))
-    (table,) = read_promise(tmp_path / "promise.json")
+    (table,) = read_promise(tmp_path / "promise.json").tables
     assert table.rows[0].realised == 9
 
 

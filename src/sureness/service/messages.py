@@ -282,10 +282,20 @@ class PromiseTable(Struct, frozen=True, kw_only=True):
     rows: list[Kept]
 
 
+class Coming(Struct, frozen=True):
+    """What is promised for the window that comes next, with a 90% interval."""
+
+    what: str
+    promised: float
+    low: float
+    high: float
+
+
 class PromiseAnswer(Answer, frozen=True, kw_only=True):
-    """What was found by a backtest; no tables if the service was started without one."""
+    """What was found by a backtest, its cautions as notes; empty if the service was started without one."""
 
     tables: list[PromiseTable]
+    coming: list[Coming]
 
 
 class Loaded(Struct, frozen=True, kw_only=True):

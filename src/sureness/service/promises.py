@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sureness.errors import FileError
-from sureness.service.messages import By, Kept, PromiseTable, number_or_none
+from sureness.service.messages import By, Coming, Kept, PromiseTable, number_or_none
 
 _TABLES: dict[str, tuple[By, str]] = {
     "windows": ("window", "start"),
@@ -18,16 +18,29 @@ _TABLES: dict[str, tuple[By, str]] = {
 }
 """Tables of such a file, what they are by, and the column with the names of their rows."""
 
+_NUMBERS = ("promised", "low", "high")
 
-def read_promise(path: Path) -> list[PromiseTable]:
-    """The tables in a file, at its top or under `promise`; what else is in it does not matter.
+
+class Judged(NamedTuple):
+    """What a backtest found."""
+
+    tables: Sequence[PromiseTable] = ()
+    coming: Sequence[Coming] = ()
+    cautions: Sequence[str] = ()
+
+
+def read_promise(path: Path) -> Judged:
+    """What is in a file, at its top or under `promise`; what else is in it does not matter.
 
     Rows have promised and realised hits, and the ratio with its interval. A window may have these for each of several
     probabilities, by name.
     """
     try:
         found = json.loads(path.read_bytes())
-        tables = list(_tables(found.get("promise", found)))
+        found = found.get("promise", found)
+        tables = list(_tables(found))
+        coming = [Coming(str(row["what"]), *(float(row[name]) for name in _NUMBERS)) for row in found.get("coming", ())]
+        cautions = [str(each) for each in found.get("cautions", ())]
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
@@ -37,7 +50,7 @@ def read_promise(path: Path) -> list[PromiseTable]:
             f"{path} must be the JSON of a backtest or of an evaluation, with rows of promised and realised "
             f"hits under any of {', '.join(_TABLES)}, got none of them"
         )
-    return tables
+    return Judged(tables, coming, cautions)
 
 
 def _tables(found: Mapping[str, Any]) -> Iterator[PromiseTable]:

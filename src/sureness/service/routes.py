@@ -58,8 +58,10 @@ async def users(service: Service, request: Request, query: messages.UsersQuery) 
 
 
 async def promise(service: Service, request: Request, _: None) -> messages.PromiseAnswer:
-    engine = service.engine
-    return messages.PromiseAnswer(artefact=engine.artefact, notes=[], tables=engine.promise)
+    tables, coming, cautions = service.engine.promise
+    return messages.PromiseAnswer(
+        artefact=service.engine.artefact, notes=list(cautions), tables=list(tables), coming=list(coming)
+    )
 
 
 async def artefacts(service: Service, request: Request, _: None) -> messages.ArtefactsAnswer:

@@ -125,7 +125,7 @@ const KEPT = {
 };
 
 async function promise() {
-  const { tables, artefact } = await ask("v1/promise");
+  const { tables, coming, notes: cautions, artefact } = await ask("v1/promise");
   const heading = title("Was the promise kept?", "Every percentage is a promise. Here it is compared with what happened afterwards.");
   if (!tables.length) {
     return [heading, h("section", { class: "card" }, h("p", { class: "explained" }, "Nothing to compare with was given. Judge the recommender by what came later, and start the service with the result:"),
@@ -140,7 +140,10 @@ async function promise() {
     figure(whole(all.realised), verdict ? `came: ${verdict}` : "came", verdict === KEPT_IN_TOTAL),
     figure(all.ratio.toFixed(2), all.low == null ? "came for each that was promised" : `came for each that was promised, ${all.low.toFixed(2)} to ${all.high.toFixed(2)} with 95% confidence`)] : [];
   if (judged.length) figures.push(figure(`${held} of ${judged.length}`, "rows below agree with their promise, as far as the data can tell"));
-  return [heading, figures.length ? h("section", { class: "card", "aria-label": "In numbers" }, h("div", { class: "figures" }, figures)) : null,
+  const next = coming.map(({ what, promised, low, high }) => figure(some(promised, 3), `${what}, ${some(low, 3)} to ${some(high, 3)} with 90% confidence`));
+  return [heading, notes(cautions),
+    next.length ? h("section", { class: "card", "aria-label": "The next window" }, h("h2", {}, "Promised for the window that comes next"), h("div", { class: "figures" }, next)) : null,
+    figures.length ? h("section", { class: "card", "aria-label": "In numbers" }, h("div", { class: "figures" }, figures)) : null,
     ...tables.filter((table) => table.of !== "all").map(({ by, of, rows }) => {
       const [words, sentence] = by === "window" && OF[of] ? OF[of] : KEPT[by];
       const name = of && !OF[of] ? `${words}: ${of}` : words;
