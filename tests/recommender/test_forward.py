@@ -137,3 +137,43 @@ def test_pooled_windows_have_the_rows_of_tonight(last):
     recommender = sn.ConfidentRecommender(_svd(last.before.compact())).fit_windows(last.before, windows)
     assert recommender.map_.numeric_ == ("expected",)
     assert recommender.horizon_.period == pytest.approx(WINDOW)
+
+
+def test_the_map_stays_in_force_on_a_model_trained_again(last, recommender):
+    events = last.before.every_row()
+    again = recommender.retrained(_svd(last.before.compact()), last.before)
+    assert again.recommend().equals(recommender.recommend())
+    older = last.before.keep_rows(events.times < np.quantile(events.times, 0.95))
+    other = recommender.retrained(_svd(older.compact()), older)
+    assert other.end_ < recommender.end_
+    assert other.map_ is recommender.map_
+    factors = _svd(last.before.compact())
+    louder = sn.FactorSource(7 * factors.user_factors, factors.item_factors, users=factors.users, items=factors.items)
+    with pytest.raises(SettingError, match="not like those that the map was fitted on"):
+        recommender.retrained(louder, last.before)
+
+
+def test_worlds_whose_truth_is_known_get_what_is_promised():
+    """Users return, arrive and leave; with the true order of items, the promise holds for both kinds of users."""
+    settings = sn.data.VisitSettings(n_users=2_500, n_items=100, n_periods=9, items=6.0, seed=1)
+    world = sn.data.simulate_visits(settings)
+    start = world.start(8)
+    before = world.log.keep_rows(world.log.every_row().times < start)
+    during = world.log.keep_rows(world.log.every_row().times >= start)
+
+    def train(log):
+        liking = world.liking[log.users.ids.to_numpy()][:, log.items.ids.to_numpy()]
+        return sn.MatrixSource(np.log(liking / (1 - liking)).astype(np.float32), users=log.users, items=log.items)
+
+    recommender = sn.ConfidentRecommender.forward(before, train, window="30d")
+    total = recommender.promise(during).row(0, named=True)
+    assert total["promised"] > 300
+    assert total["low"] < 1.03
+    assert total["high"] > 0.97
+    users = recommender.source.users
+    earlier = next(past_windows(before, "30d", n=1)).during
+    seen = Segments(np.where(there_in(earlier, users), "seen", "not seen"), of="users")
+    groups = recommender.promise(during, by=seen).filter(field="segment")
+    assert ((groups["low"] < 1.1) & (groups["high"] > 0.9)).all(), groups
+    chance = recommender.chances_.activity.chance
+    assert abs(chance.sum() / there_in(during, users).sum() - 1) < 0.15

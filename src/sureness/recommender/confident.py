@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, part_of, silent
 from sureness._settings import Configurable, clone, written
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.activity import Activity, ActivityModel
 from sureness.calibration.fields import Fields
@@ -25,7 +25,7 @@ from sureness.calibration.list_sample import ListSample, sample_lists
 from sureness.calibration.lists import ListCalibrator, check_history
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map
 from sureness.data.interactions import Interactions, union
-from sureness.data.times import Length
+from sureness.data.times import Clock, Length
 from sureness.errors import DataError, NotFittedError, SettingError, VersionError, warn
 from sureness.lists.comparing import PolicyComparison, compare_policies
 from sureness.lists.lists import Lists
@@ -46,11 +46,13 @@ from sureness.recommender.forward import (
     Train,
     TrainedWindow,
     activity_of,
+    apart,
     cautions_of,
     coming_of,
     given,
     last_window,
     pooled,
+    score_grid,
     there_in,
     trained_on,
     trained_windows,
@@ -66,6 +68,7 @@ from sureness.sources.blocks import Candidates
 
 _BEST, _MOST_BEST = 50, 200  # candidates of each user that maps are fitted on: as many as the longest list within these
 _LEARNING_USERS = 3_000
+_MORE_APART = 0.1  # share of the scores of a model trained again that may lie elsewhere, beyond what is usual
 
 
 class ConfidentRecommender(Configurable, Savable):
@@ -299,6 +302,9 @@ class ConfidentRecommender(Configurable, Savable):
         if type(policy).fit is not ListSizePolicy.fit:
             policy.fit(Lists.joined(past))
         self.end_ = windows[-1].end
+        models = [(window.source, window.before) for window in windows] + [(source, trained)]
+        width = best - MOST_OWN if counts else best
+        self.grids_ = np.stack([score_grid(model, None if counts else seen, width) for model, seen in models])
         self.coming_ = coming_of(past, windows, self.activity_)
         self.cautions_ = cautions_of(self.coming_, now, sample, windows)
 
@@ -388,6 +394,46 @@ class ConfidentRecommender(Configurable, Savable):
         """The lists of all users with what came in a window as hits; the recommender is as it was when it began."""
         self._check_fitted()
         return self._joined(window.hits(self.repeats), self.seen_)
+
+    def retrained(self, source: ScoreSource, log: Interactions) -> Self:
+        """The same map and policy on a model that was trained again, tonight; after `forward`.
+
+        The scores of the new model are compared with those that the map was fitted on. They may differ a little more
+        than those of the past windows' models do from each other; otherwise the map would not fit, and is refused.
+
+        Parameters
+        ----------
+        source : ScoreSource
+            The new model.
+        log : Interactions
+            All that it was trained on, with times; the next window begins where it ends.
+        """
+        self._check_fitted()
+        if self.chances_.activity is None:
+            raise SettingError("a map is kept for a model that was trained again after forward; make it with that")
+        counts, best = self.repeats == "count", self.chances_.best
+        trained = log.aligned(*id_maps(source))
+        grid = score_grid(source, None if counts else trained, best - MOST_OWN if counts else best)
+        usual = max(apart(one, other) for one in self.grids_ for other in self.grids_)
+        now_apart = min(apart(grid, one) for one in self.grids_)
+        if now_apart > usual + _MORE_APART:
+            raise SettingError(
+                f"the scores of the new model are not like those that the map was fitted on ({now_apart:.0%} lie "
+                f"elsewhere, at most {usual:.0%} between the models of past windows); fit again with forward"
+            )
+        again = copy.copy(self)
+        again.source, again.trained_, again.held_out_ = source, trained, trained.keep(np.empty(0, dtype=np.int64))
+        again.seen_ = again.held_out_ if counts else trained
+        again.end_ = Clock.of(log.every_row().times).end
+        now = activity_of(source, log, self.activity_.predict_at(log, again.end_))
+        taken = Taken.of(trained, again.end_, self.activity_.length_) if counts else None
+        before = self.chances_
+        if before.mapped.segments is not None:
+            before.mapped.segments.check(source)
+        again.chances_ = again._chances_of(
+            self.map_, before.mapped.segments, before.below, before.expected, now, taken, best
+        )
+        return again
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -672,7 +718,7 @@ class ConfidentRecommender(Configurable, Savable):
         if self.chances_.mapped.segments is not None:
             parts["segments"] = self.chances_.mapped.segments.pack()
         settings: dict[str, JSON] = {} if self.repeats == "skip" else {"repeats": self.repeats}
-        arrays = {}
+        arrays: dict[str, AnyArray] = {}
         if isinstance(self.expected_relevant, str):
             settings["expected_relevant"] = self.expected_relevant
         else:
@@ -681,6 +727,7 @@ class ConfidentRecommender(Configurable, Savable):
         if self.chances_.activity is not None:
             arrays |= {f"activity_{name}": values for name, values in self.chances_.activity._asdict().items()}
             parts["activity"] = self.activity_.pack()
+            arrays["grids"] = self.grids_
             about_next = {
                 "coming": {name: [each.value, each.low, each.high, each.level] for name, each in self.coming_.items()},
                 "cautions": list(self.cautions_),
@@ -738,6 +785,7 @@ class ConfidentRecommender(Configurable, Savable):
             opened.activity_ = parts.opened("activity", ActivityModel)
             opened.coming_ = {name: Interval(*reals(each, n=4).tolist()) for name, each in state["coming"].items()}
             opened.cautions_, opened.end_ = tuple(map(check_text, state["cautions"])), real(state["end"])
+            opened.grids_ = packed.array("grids", "f", None, 101)
             now = Activity(*(packed.array(f"activity_{name}", "iuf", source.n_users) for name in Activity._fields))
             assert opened.trained_ is not None
             counts = opened.repeats == "count"

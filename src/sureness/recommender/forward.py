@@ -29,10 +29,12 @@ from sureness.lists.lists import Lists
 from sureness.metrics.coming import coming_ratio
 from sureness.metrics.intervals import Interval
 from sureness.numerics.checks import check_choice
+from sureness.numerics.grouping import hash_ids
 from sureness.recommender.repeats import FEWEST_ITEMS, Repeats, Taken, pair_traits, with_own
 from sureness.sources.adapters.recognising import source_of
 from sureness.sources.aligned import among
 from sureness.sources.base import ScoreSource, id_maps, named
+from sureness.sources.blocks import top_blocks
 
 Train: TypeAlias = Callable[[Interactions], Any] | Any
 """How a recommender is trained: a function of a log, or a model that is not fitted, of ours or of implicit."""
@@ -46,6 +48,7 @@ HALF_LIFE = 1.0
 """Windows after which a past window counts half as much, as in `ActivityModel`."""
 
 
+_LOOKED_AT = 500  # users whose scores are compared between models
 _FEW_RETURN = 0.05  # share of users that are there
 _WIDE = 2.0  # upper over lower end of an interval
 
@@ -214,6 +217,28 @@ def activity_of(source: ScoreSource, log: Interactions, found: Activity) -> Acti
 def of_users(values: FloatArray | IntArray, users: IntArray) -> FloatArray:
     """Values of some users, who may be unknown (-1): those have the mean of all."""
     return np.append(values, np.mean(values))[users]
+
+
+def score_grid(source: ScoreSource, seen: Interactions | None, best: int) -> FloatArray:
+    """Quantiles of the scores of the best candidates of some users, chosen by a hash of their ids; shape (101,)."""
+    order = np.argsort(hash_ids(id_maps(source)[0].ids, 0), kind="stable")[:_LOOKED_AT]
+    blocks = top_blocks(source, np.sort(order), min(best, source.n_items), seen)
+    scores = np.concatenate([found.scores[np.isfinite(found.scores)] for found in blocks])
+    return np.asarray(np.quantile(scores.astype(np.float64), np.linspace(0.0, 1.0, 101)))
+
+
+def apart(grid: FloatArray, other: FloatArray) -> float:
+    """The largest difference of two distributions, given by their quantiles: the share that lies elsewhere.
+
+    Examples
+    --------
+    >>> grid = np.linspace(0.0, 1.0, 101)
+    >>> round(apart(grid, grid + 0.25), 2), apart(grid, grid + 2)
+    (0.25, 1.0)
+    """
+    points, shares = np.concatenate([grid, other]), np.linspace(0.0, 1.0, len(grid))
+    found = [np.interp(points, each, shares, left=0.0, right=1.0) for each in (grid, other)]
+    return float(np.abs(found[0] - found[1]).max())
 
 
 def coming_of(past: Sequence[Lists], windows: Sequence[TrainedWindow], model: ActivityModel) -> dict[str, Interval]:
