@@ -285,7 +285,7 @@ def wrk(port: int, script: Path, connections: int, seconds: float, path: str = "
     units = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
     latencies = {
         int(percent): float(value) * units[unit]
-        for percent, value, unit in re.findall(r"^\s+(50|90|99)%\s+([\d.]+)(us|ms|s)$", said, re.MULTILINE)
+        for percent, value, unit in re.findall(r"^\s+(50|90|99)%\s+([\d.]+)(us|ms|s)\s*$", said, re.MULTILINE)
     }
     refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
@@ -367,7 +367,7 @@ def _version(*words: str) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, nargs="+", default=ITEMS)
-    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--seconds", type=int, default=15)
     parser.add_argument("--rounds", type=int, default=3)
     return parser.parse_args()
 

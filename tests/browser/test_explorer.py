@@ -105,6 +105,7 @@ def test_the_promise_is_shown_as_the_backtest_found_it(visit):
         "By place in the list", "By group: gender",
     ]  # fmt: skip
     assert "2026-09-01: 1.10 (0.90 to 1.30)" in drawn.nth(1).get_attribute("aria-label")
+    assert drawn.nth(0).locator(".dot:not(.held)").count() == 0  # without an interval nothing is broken
     assert drawn.nth(3).locator(".interval.broken").count() == 2
     visit.check()
 

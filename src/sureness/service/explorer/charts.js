@@ -104,7 +104,7 @@ export function ratios(rows, label) {
       svg.append(h("text", { class: row.name === "all" ? "words strong" : "words named", x: wide ? left - 14 : left, y: words, "text-anchor": wide ? "end" : "start" }, row.name));
       svg.append(h("text", { class: "words", x: width - (wide ? 0 : right), y: words, "text-anchor": "end" }, numbers));
       if (!row.ratio) return;
-      const broken = row.low > 1 || row.high < 1;
+      const broken = row.low != null && (row.low > 1 || row.high < 1);
       if (row.low != null) svg.append(h("line", { class: broken ? "interval broken" : "interval", x1: x(row.low), x2: x(row.high), y1: y, y2: y }));
       svg.append(h("circle", { class: broken ? "dot" : "dot held", cx: x(row.ratio), cy: y, r: 6 }));
     });

@@ -147,7 +147,8 @@ async function promise() {
     ...tables.filter((table) => table.of !== "all").map(({ by, of, rows }) => {
       const [words, sentence] = by === "window" && OF[of] ? OF[of] : KEPT[by];
       const name = of && !OF[of] ? `${words}: ${of}` : words;
-      const named = by !== "rank" ? rows : rows.map((row) => ({ ...row, name: row.name === "all" ? "all" : `${row.name.includes("-") ? "places" : "place"} ${row.name}` }));
+      const named = rows.map((row) => ({ ...row, name: by === "window" ? row.name.replace(/T(\d\d:\d\d).*/, " $1")
+        : by === "rank" && row.name !== "all" ? `${row.name.includes("-") ? "places" : "place"} ${row.name}` : row.name }));
       return h("section", { class: "card", "aria-label": name }, h("div", {}, h("h2", {}, name), h("p", { class: "explained" }, sentence)), ratios(named, name).svg);
     }),
     h("p", { class: "explained" }, `Dots are what came divided by what was promised, lines their 95% intervals; in the shaded band the promise is right within a tenth. A promise is the chance that an item is ${artefact.meaning}.`)];
