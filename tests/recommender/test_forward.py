@@ -177,3 +177,20 @@ def test_worlds_whose_truth_is_known_get_what_is_promised():
     assert ((groups["low"] < 1.1) & (groups["high"] > 0.9)).all(), groups
     chance = recommender.chances_.activity.chance
     assert abs(chance.sum() / there_in(during, users).sum() - 1) < 0.15
+
+
+def test_where_users_leave_one_window_promises_too_much_and_several_do_not():
+    """A map of one window, on a model that grows old, against one of several windows with models trained again."""
+    settings = sn.data.VisitSettings(
+        n_users=2_000, n_items=100, n_periods=9, items=6.0, leaving=0.25, loyalty=1.5, newcomers=0.7, chance=0.4
+    )
+    world = sn.data.simulate_visits(settings)
+    times, start = world.log.every_row().times, world.start(8)
+    before, during = world.log.keep_rows(times < start), world.log.keep_rows(times >= start)
+    earlier, validation = next(past_windows(before, "30d", n=1))
+    today = sn.ConfidentRecommender(_svd(earlier.compact())).fit(earlier, validation)
+    assert today.promise(during)["high"][0] < 0.95
+    forward = sn.ConfidentRecommender.forward(before, _svd, window="30d")
+    for of in ("there", "period"):
+        total = forward.promise(during, of=of).row(0, named=True)
+        assert total["low"] < 1 < total["high"], of

@@ -7,12 +7,14 @@ import pytest
 
 import sureness as sn
 from sureness.data.time_splitting import past_windows
-from sureness.errors import SettingError
+from sureness.errors import DataError, SettingError
 from sureness.recommender.forward import there_in
 from sureness.recommender.repeats import MOST_OWN, Taken, pair_traits, with_own
 from tests.recommender.returning import WINDOW, returning_log
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*that the source does not know", "ignore:past windows differ")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*that the source does not know", "ignore:past windows differ", "ignore:.*also in training"
+)
 
 
 def _svd(log: sn.Interactions) -> sn.FactorSource:
@@ -37,6 +39,15 @@ def test_the_promise_holds_for_new_and_for_repeated_items(last, recommender):
         promised, came = lists.probabilities[some].sum(), lists.hits[some].sum()
         assert promised > 200
         assert 0.8 < came / promised < 1.25
+
+
+def test_new_and_repeated_items_are_judged_apart(last, recommender):
+    table = recommender.promise(last.during, by="repeats")
+    assert table["items"].to_list() == ["all", "new", "repeated"]
+    assert table["shown"][0] == table["shown"][1:].sum()
+    skipping = sn.ConfidentRecommender.forward(last.before, _svd, window=WINDOW)
+    with pytest.raises(DataError, match="needs the repeated of the lists"):
+        skipping.promise(last.during, by="repeats")
 
 
 def test_lists_are_by_probability_and_hold_what_was_taken(last, recommender):

@@ -197,6 +197,7 @@ _REMEDIES = {
     "probabilities": "calibrate the scores first",
     "hits": "give labels of a past period",
     "n_relevant": "give labels of a past period",
+    "repeated": "make them with ConfidentRecommender.forward(repeats='count')",
     "there": "make them with ConfidentRecommender.forward",
     "sizes": "let a policy decide",
     "expected": "let a policy decide",

@@ -19,7 +19,7 @@ from sureness.numerics.checks import check_choice
 from sureness.numerics.ratios import holm, promise_p_value, ratio_of_sums
 from sureness.tables.id_values import as_series
 
-By = Literal["rank", "probability"]
+By = Literal["rank", "probability", "repeats"]
 
 BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
 """Ranks that are judged together, first and last; later ones, if any are shown, are one more band."""
@@ -27,7 +27,7 @@ BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
 PROBABILITY_BANDS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 0.4), (0.4, 1.0))
 """Probabilities that are judged together, from the first up to the second."""
 
-_COLUMNS = {"rank": "ranks", "probability": "probabilities"}
+_COLUMNS = {"rank": "ranks", "probability": "probabilities", "repeats": "items"}
 
 
 def promise(
@@ -49,22 +49,23 @@ def promise(
         With probabilities and hits.
     policy : ListSizePolicy
         How many items of each list are shown.
-    by : {"rank", "probability"}, Fields or Segments
-        What the items are grouped by. Fields and segments are groups of users or of items; numbers with fractions or
-        with more than 12 values are cut into five groups with about equally many candidates of the lists.
+    by : {"rank", "probability", "repeats"}, Fields or Segments
+        What the items are grouped by; repeats: new ones, and those that the user had taken before. Fields and segments
+        are groups of users or of items; numbers with fractions or with more than 12 values are cut into five groups
+        with about equally many candidates of the lists.
     bands : sequence of (first, last), optional
         Ranks that are judged together, both included, or probabilities, the last one not included unless it is 1.
 
     Returns
     -------
     table
-        ranks ("all", "1", "2-3", ...) or probabilities ("all", "0-5%", ...), shown, promised, realised, ratio, low,
-        high: one row in total and one for each band; the last three are missing where nothing was promised, the
-        95% interval also where one user was shown items. By groups: one row in total and one for each group of each
-        field that was shown anything, with field, group, lists (of its users; all lists for groups of items), list_size
-        (mean number of its items in these), promised, realised, ratio, low, high, p_value (that the promise is right;
-        corrected for the number of groups after Holm, but for the total), and the ECE of the shown items with its 95%
-        interval (ece, ece_low, ece_high).
+        ranks ("all", "1", "2-3", ...), probabilities ("all", "0-5%", ...) or items ("all", "new", "repeated"), shown,
+        promised, realised, ratio, low, high: one row in total and one for each band; the last three are missing
+        where nothing was promised, the 95% interval also where one user was shown items. By groups: one row in
+        total and one for each group of each field that was shown anything, with field, group, lists (of its
+        users; all lists for groups of items), list_size (mean number of its items in these), promised,
+        realised, ratio, low, high, p_value (that the promise is right; corrected for the number of groups after
+        Holm, but for the total), and the ECE of the shown items with its 95% interval (ece, ece_low, ece_high).
 
     Examples
     --------
@@ -85,8 +86,15 @@ def promise(
     check_choice(by, "by", tuple(_COLUMNS))
     shown = np.arange(1, lists.width + 1) <= _some(sizes)[:, None]
     probabilities, hits = lists.promises("a promise"), lists.needed("hits", "a promise")
-    chosen = bands or (_rank_bands(int(sizes.max())) if by == "rank" else PROBABILITY_BANDS)
-    everywhere = {"all": shown} | {name: shown & inside for name, inside in _inside(probabilities, by, chosen).items()}
+    if by == "repeats":
+        if bands is not None:
+            raise SettingError("bands are those of ranks or probabilities; leave them out where by='repeats'")
+        repeated = lists.needed("repeated", "a promise by repeats")
+        parts = {"new": ~repeated, "repeated": repeated}
+    else:
+        chosen = bands or (_rank_bands(int(sizes.max())) if by == "rank" else PROBABILITY_BANDS)
+        parts = _inside(probabilities, by, chosen)
+    everywhere = {"all": shown} | {name: shown & inside for name, inside in parts.items()}
     _, users = np.unique(lists.users, return_inverse=True)
     rows = [{_COLUMNS[by]: name, **_row(where, probabilities, hits, users)} for name, where in everywhere.items()]
     return pl.DataFrame(rows)

@@ -674,7 +674,7 @@ class ConfidentRecommender(Configurable, Savable):
         test : Interactions
             What came in the period after the validation items. If it is known to hold more or less than theirs, the
             promise is that of its period, see `lists`.
-        by : {"rank", "probability"}, Fields or Segments
+        by : {"rank", "probability", "repeats"}, Fields or Segments
         of : {"there", "period"}, optional
             Of a recommender made with `forward`: "there", the default, compares `probability` with the hits of users
             who took at least one item in the test, known to the recommender or not; "period" compares
