@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -91,6 +91,7 @@ def test_users_without_history_have_the_chance_of_newcomers():
     assert now.new[-1] > 0
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 5), st.integers(0, 100))
 def test_nothing_that_comes_later_changes_what_is_expected(seed, later):
     log, _ = regulars(seed % 2, n_users=40)
@@ -185,3 +186,32 @@ def test_bad_input_is_refused_in_one_sentence():
     refused(DataError, "not been fitted", lambda: ActivityModel().predict(log))
     once = Interactions.of(range(100), range(100), times=1_700_000_000 + np.arange(100) * DAY)
     refused(DataError, "who return", lambda: ActivityModel(window="20d").fit(once))
+
+
+def test_a_season_that_was_seen_before_is_expected_again():
+    """Log-odds swing with the year; without one they stay as they were."""
+    away: dict[float, list[float]] = {0.0: [], 0.8: []}
+    plain: list[float] = []
+    for season, found in away.items():
+        of_world = VisitSettings(n_users=1_500, n_items=40, n_periods=30, again=1.0, season=season, newcomers=0.0)
+        world = simulate_visits(of_world)
+        for period in range(24, 30, 2):
+            before, _ = window_of(world.log, world.start(period), world.start(period + 1))
+            model = ActivityModel().fit(before)
+            now = model.predict_at(before, world.start(period))
+            known, there = now.frequency > 0, world.chance_in(period)
+            found.append(abs(np.log(there[known].sum() / now.chance[known].sum())))
+            if season:
+                model.season_ = 0.0
+                unmoved = model.predict_at(before, world.start(period))
+                plain.append(abs(np.log(there[known].sum() / unmoved.chance[known].sum())))
+    assert np.mean(away[0.0]) < 0.1
+    assert np.mean(away[0.8]) < 0.7 * np.mean(plain)
+
+
+def test_a_log_of_less_than_a_year_and_counters_have_no_season():
+    log, _ = regulars(n_users=60)
+    assert ActivityModel().fit(log).season_ == 0
+    rows = log.every_row()
+    counted = Interactions.of(rows.user_rows, rows.item_rows, times=(rows.times - rows.times.min()) // DAY)
+    assert ActivityModel(window=30).fit(counted).season_ == 0

@@ -18,7 +18,7 @@ from sureness.errors import ColumnError, DataError, SettingError
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, logit, sigmoid
 from sureness.numerics.poisson import fit_poisson
 from sureness.numerics.ramps import knots_between, ramps
-from sureness.saving.packed import Packed, Parts, Savable, kind_of, reals
+from sureness.saving.packed import Packed, Parts, Savable, kind_of, real, reals
 
 _MOST_WINDOWS = 8  # with weights that halve, those before count for less than one in a hundred
 _MOST_ROWS = 50_000  # users times windows that a fit looks at
@@ -26,6 +26,7 @@ _RAMPS = 4
 _SLOTS = 30  # of a window: what a user does within one of them is one occasion
 _SOON = 0.02  # windows that are added to a time before its logarithm is taken
 _FAR = 30.0
+_STEPS = 25
 _FADING = 2.0  # windows after which an occasion counts for half
 _N_TRAITS = 5  # logarithms of recency, recent and faded occasions, events per occasion, distinct items per event
 
@@ -54,8 +55,9 @@ class ActivityModel(Configurable, Savable):
     """The chance that a user is there in the next window of a log, and the number of items to expect then.
 
     A user is there who takes at least one item, new, repeated or unknown; or, with a log of visits, who visits. The
-    model learns on past windows, each from what was known when it began: how recently, how often, on how many
-    occasions and for how long a user has come. Newer windows count for more.
+    model learns on past windows, each from what was known when it began: how recently, how often and on how many
+    occasions a user has come. Newer windows count for more. Where the log is longer than a year, the level of the
+    coming window follows what the same window was in earlier years.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ class ActivityModel(Configurable, Savable):
             )
         self.length_ = (back(0) - back(n)) / n
         history = _History.of(log, visits, self.length_)
-        return self._learn([history.window(back(k), back(k - 1)) for k in range(n, 0, -1)])
+        return self._learn([history.window(back(k), back(k - 1)) for k in range(n, 0, -1)], history, clock.end)
 
     def fit_windows(self, windows: Sequence[PastWindow], *, visits: Interactions | None = None) -> Self:
         """Learn on past windows, the oldest first; see `sureness.data.past_windows`."""
@@ -114,12 +116,11 @@ class ActivityModel(Configurable, Savable):
                 f"an activity model needs past windows with their periods, got {len(periods)}; take past_windows"
             )
         self.length_ = float(np.mean([end - start for start, end in periods]))
-        return self._learn([
-            _History.of(union([*window]), visits, self.length_).window(*period)
-            for window, period in zip(windows, periods, strict=True)
-        ])  # fmt: skip
+        histories = [_History.of(union([*window]), visits, self.length_) for window in windows]
+        found = [history.window(*period) for history, period in zip(histories, periods, strict=True)]
+        return self._learn(found, histories[-1], periods[-1][1])
 
-    def _learn(self, windows: Sequence[_Window]) -> Self:
+    def _learn(self, windows: Sequence[_Window], history: _History, end: float) -> Self:
         if not self.half_life > 0:
             raise SettingError(f"half_life must be a number of windows above 0, got {self.half_life}")
         self.n_windows_ = len(windows)
@@ -144,7 +145,33 @@ class ActivityModel(Configurable, Savable):
             float(np.average(there[first], weights=weight[first])),
             float(np.average(new[here], weights=weight[here])),
         )
+        self.end_, self.season_ = float(end), self._season(history, end)
         return self
+
+    def _season(self, history: _History, end: float) -> float:
+        """How much higher the log-odds are in the coming window than before it, by the same windows of earlier years.
+
+        Each is compared with up to three windows before it. Few years prove little, so one counts for half, two for
+        two thirds.
+        """
+        clock, length = Clock.of(history.times), self.length_
+        shifts: list[float] = []
+        year = clock.length("1y") if clock.unit else np.inf
+        while (start := end - (len(shifts) + 1) * year) - 2 * length > clock.first:
+            before = [back for back in (1, 2, 3) if start - (back + 1) * length > clock.first]
+            now, *earlier = (self._shift(history.window(at, at + length)) for at in
+                             (start, *(start - back * length for back in before)))  # fmt: skip
+            shifts.append(now - float(np.average(earlier, weights=[0.5**back for back in before])))
+        return sum(shifts) / (len(shifts) + 1)
+
+    def _shift(self, window: _Window) -> float:
+        """What is added to the log-odds of a window so that as many users are expected as were there."""
+        log_odds, shift = self._columns(window.traits) @ self.chance_, 0.0
+        for _ in range(_STEPS):
+            chance = sigmoid(log_odds + shift)
+            missing, slope = window.there.sum() - chance.sum() - shift, chance @ (1 - chance) + 1
+            shift += float(np.clip(missing / slope, -1, 1))
+        return shift
 
     def predict(self, log: Interactions, *, visits: Interactions | None = None) -> Activity:
         """What to expect in the window that begins at the end of a log."""
@@ -158,7 +185,8 @@ class ActivityModel(Configurable, Savable):
         columns, rows = self._columns(known.traits), known.users
         chance, new = (np.full(before.n_users, value) for value in self.newcomer_)
         repeated, recency = np.zeros(before.n_users), np.full(before.n_users, np.inf)
-        chance[rows], recency[rows] = sigmoid(columns @ self.chance_), known.recency
+        season = self.season_ if start >= self.end_ else 0.0
+        chance[rows], recency[rows] = sigmoid(columns @ self.chance_ + season), known.recency
         new[rows], repeated[rows] = (np.exp(np.clip(columns @ fit, -_FAR, _FAR)) for fit in (self.new_, self.repeated_))
         return Activity(chance, new, repeated, recency, known.frequency)
 
@@ -184,6 +212,7 @@ class ActivityModel(Configurable, Savable):
         if hasattr(self, "chance_"):
             state = {
                 "length": self.length_, "windows": self.n_windows_, "newcomer": list(self.newcomer_),
+                "end": self.end_, "season": self.season_,
                 "knots": [knots.tolist() for knots in self.knots_], "chance": self.chance_.tolist(),
                 "new": self.new_.tolist(), "repeated": self.repeated_.tolist(),
             }  # fmt: skip
@@ -194,7 +223,8 @@ class ActivityModel(Configurable, Savable):
         """Put it together."""
         model, state = cls(**packed.settings), packed.state
         if state:
-            model.length_, (chance, new) = float(state["length"]), reals(state["newcomer"], n=2)
+            model.length_, (chance, new) = real(state["length"]), reals(state["newcomer"], n=2)
+            model.end_, model.season_ = real(state["end"]), real(state["season"])
             model.n_windows_, model.newcomer_ = int(state["windows"]), (float(chance), float(new))
             model.knots_ = [reals(knots, rising=True) for knots in state["knots"]]
             if len(model.knots_) != _N_TRAITS:

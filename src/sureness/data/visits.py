@@ -156,10 +156,16 @@ def _if_there(probabilities: FloatArray) -> FloatArray:
 
 
 def _taken_by(probabilities: FloatArray, rng: np.random.Generator) -> BoolArray:
-    """Items of each user, drawn again for those who took none; a user with nothing left to take takes nothing."""
+    """Items of each user, given that there is one; a user with nothing left to take takes nothing.
+
+    For a user who drew none, the first item is drawn given that there is one, and the items after it are as drawn anew.
+    """
     taken = rng.random(probabilities.shape) < probabilities
-    while len(empty := np.flatnonzero(~taken.any(axis=1) & (probabilities.max(axis=1, initial=0.0) > 0))):
-        taken[empty] = rng.random((len(empty), probabilities.shape[1])) < probabilities[empty]
+    empty = np.flatnonzero(~taken.any(axis=1) & (probabilities.max(axis=1, initial=0.0) > 0))
+    some, places = probabilities[empty], np.arange(probabilities.shape[1])
+    first = np.cumsum(some * np.cumprod(np.c_[np.ones(len(some)), 1.0 - some[:, :-1]], axis=1), axis=1)
+    chosen = (first <= rng.random((len(some), 1)) * first[:, -1:]).sum(axis=1)[:, None]
+    taken[empty] = (places == chosen) | ((places > chosen) & (rng.random(some.shape) < some))
     return taken
 
 
