@@ -61,7 +61,9 @@ def _blocks(
         if again is not None:
             every = scores.copy()
             items, found = with_own(
-                *best_unseen(scores, min(width - MOST_OWN, source.n_items), block, seen), every, again.own_of(block)
+                *best_unseen(scores, min(max(width - MOST_OWN, 1), source.n_items), block, seen),
+                every,
+                again.own_of(block),
             )
             yield Candidates(block, items, found, found[:, :best])
             continue

@@ -331,6 +331,7 @@ class ConfidentRecommender(Configurable, Savable):
         """The candidates of users who were there in past windows, with what was known of them then."""
         n_users = given.n_groups if isinstance(given, ListCalibrator) else _LEARNING_USERS
         samples, seed = [], getattr(given, "seed", 0)
+        best = max(best - MOST_OWN, 1) if self.repeats == "count" else best  # own items are added to these
         for number, window in enumerate(windows):
             part = part_of(progress, number, len(windows), f"window {number + 1}")
             sample = window.sample(best, n_users, seed, self.repeats, part)
