@@ -111,9 +111,9 @@ def draw_rank_differences(differences: Mapping[str, ArrayLike], *, ax: Any = Non
         for axis in (drawn.xaxis, drawn.yaxis):
             axis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%".replace("-", "−"))
         drawn.locator_params(axis="both", nbins=6)
-        look: dict[str, Any] = {"transform": drawn.transAxes, "fontsize": 8.5, "color": report.GREY}
-        drawn.text(0.03, 0.95, "student better", va="top", **look)
-        drawn.text(0.97, 0.05, "teacher better", ha="right", **look)
+        small: dict[str, Any] = {"transform": drawn.transAxes, "fontsize": 8.5, "color": report.GREY}
+        drawn.text(0.03, 0.95, "student better", va="top", **small)
+        drawn.text(0.97, 0.05, "teacher better", ha="right", **small)
         drawn.set_title("Rank differences, in % of all items")
         report.legend_above(drawn, len(curves))
     return drawn
