@@ -10,6 +10,8 @@ import pytest
 import sureness as sn
 from sureness.data.time_splitting import window_of
 from sureness.errors import DataError, SettingError
+from sureness.recommender.backtesting import FIXED, PERSONAL
+from sureness.recommender.choosing import SURE, sure_of_next
 from tests.recommender.returning import WINDOW, returning_log
 
 
@@ -53,6 +55,14 @@ def test_what_comes_later_changes_nothing_before():
     first, second = (sn.backtest(each, _svd, window=WINDOW, windows=2, learned=2).table() for each in (log, changed))
     assert first.row(0) == second.row(0)
     assert first["there_promised"][0] == second["there_promised"][0]
+
+
+def test_personal_sizes_are_kept_where_earlier_windows_make_sure_of_them(found):
+    for number, window in enumerate(found.windows):
+        for utility, kept in window.kept.items():
+            earlier = [each.comparisons[utility] for each in found.windows[:number]]
+            assert (kept == PERSONAL) == (sure_of_next(earlier, PERSONAL, FIXED) >= SURE)
+    assert set(found.windows[0].kept.values()) == {FIXED}  # nothing was judged before it
 
 
 def test_it_is_json(found):

@@ -25,6 +25,7 @@ from sureness.metrics.resampling import paired_difference
 from sureness.metrics.utility import named_utility
 from sureness.numerics.checks import check_whole
 from sureness.numerics.ratios import Ratio, ratio_of_sums
+from sureness.recommender.choosing import SURE, sure_of_next
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.forward import PROMISES, Promised, Train, TrainedWindow, given, trained_on, trained_windows
 from sureness.recommender.repeats import Repeats
@@ -32,7 +33,6 @@ from sureness.saving.packed import JSON
 
 PERSONAL, FIXED = "personal sizes", "best fixed size"
 _UTILITIES = ("f1", "ndcg")
-_SURE = 1.2815515655446004  # standard errors that a gain of which we are 90% sure has
 _FEWEST = 2  # judged windows
 
 
@@ -44,7 +44,7 @@ class JudgedWindow:
     recommender: ConfidentRecommender
     lists: Lists  # of all users, with sizes and with what came in the window as hits
     comparisons: dict[str, PolicyComparison]  # by utility: personal sizes, and the best fixed size of the past
-    kept: dict[str, str]  # by utility: which of both the judged windows before it speak for
+    kept: dict[str, str]  # by utility: personal sizes if the judged windows before it make sure of them
 
     __repr__ = fields_repr
 
@@ -239,22 +239,12 @@ def _judged(
         own = policy if named_utility(policy.utility).name == utility else own
         fixed = BestFixedSize(utility, max_size=policy.max_size).fit(before)
         comparisons[utility] = compare_policies({PERSONAL: own, FIXED: fixed}, lists, utility)
-    kept = {utility: _kept([window.comparisons[utility] for window in earlier]) for utility in comparisons}
+    sure = {
+        utility: sure_of_next([window.comparisons[utility] for window in earlier], PERSONAL, FIXED)
+        for utility in comparisons
+    }
+    kept = {utility: PERSONAL if value >= SURE else FIXED for utility, value in sure.items()}
     return JudgedWindow(now, recommender, lists, comparisons, kept)
-
-
-def _kept(earlier: Sequence[PolicyComparison]) -> str:
-    """Personal sizes if they were surely better than the fixed size in windows that were judged, else the fixed size.
-
-    Windows differ by more than the sampling of users, so each counts as one observation as well.
-    """
-    gains = [compared.values[PERSONAL] - compared.values[FIXED] for compared in earlier]
-    if not gains:
-        return FIXED
-    mean = np.array([gain.mean() for gain in gains])
-    of_users = sum(float(gain.var()) / len(gain) for gain in gains) / len(gains) ** 2
-    of_windows = float(mean.var(ddof=1)) / len(mean) if len(mean) > 1 else 0.0
-    return PERSONAL if mean.mean() > _SURE * max(of_users, of_windows) ** 0.5 else FIXED
 
 
 def _plain(value: float | None) -> float | None:

@@ -32,6 +32,9 @@ from sureness.sources.aligned import Aligned, Seen, among
 from sureness.sources.base import ScoreSource, id_maps
 
 SIMPLE = "the best fixed size"
+SURE = 0.9
+"""The confidence with which another way must be better."""
+
 _N_RESAMPLES = 2_000
 _MOST_WINDOWS, _FEWEST_PAIRS = 4, 200  # of a validation part that was cut by time; in each
 _LEARNED = 3  # windows that a way is fitted to, at most
@@ -56,7 +59,7 @@ def choose_list_sizes(
     *,
     windows: Sequence[TrainedWindow] | None = None,
     by: str | Utility | None = None,
-    sure: float = 0.9,
+    sure: float = SURE,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Choice[ConfidentRecommender]:
@@ -217,7 +220,7 @@ def _decided(
     """Resample the users, decide, and fit what was decided on everything."""
     table = _compared(_of_users(judged), names, utility, seed)
     if in_time:
-        expected = [_sure_of_next(judged, way) for way in table["way"]]
+        expected = [sure_of_next(judged, way) for way in table["way"]]
         table = table.with_columns(sure_better=pl.min_horizontal("sure_better", pl.Series(expected)))
     where = "in later windows" if in_time else "on held-out halves"
     worth, confidence = (
@@ -258,19 +261,20 @@ def _of_users(judged: Sequence[PolicyComparison]) -> dict[str, FloatArray]:
     }
 
 
-def _sure_of_next(judged: Sequence[PolicyComparison], way: str) -> float:
+def sure_of_next(judged: Sequence[PolicyComparison], way: str, simple: str = SIMPLE) -> float:
     """How sure it is that a way is better than the fixed size in a window that was not judged: Student's t.
 
     Windows differ in their gains; of few windows that is known from a prior alone, a share of what the fixed size is
-    worth, which counts as much as some windows.
+    worth, which counts as much as some windows. Without a judged window nothing is sure.
     """
     from scipy.special import stdtr  # slow to import, and only needed here
 
-    gains = np.array([np.mean(each.values[way] - each.values[SIMPLE]) for each in judged])
+    by_user = [each.values[way] - each.values[simple] for each in judged]
+    gains = np.array([np.mean(each) for each in by_user])
     if not gains.any():
         return 0.0
-    errors = np.array([paired_difference(each.values[way] - each.values[SIMPLE]).standard_error for each in judged])
-    usual = _USUAL_SPREAD * float(np.mean([np.mean(each.values[SIMPLE]) for each in judged]))
+    errors = np.array([paired_difference(each).standard_error for each in by_user])
+    usual = _USUAL_SPREAD * float(np.mean([np.mean(each.values[simple]) for each in judged]))
     free = _WORTH_WINDOWS + len(gains) - 1
     spread = (_WORTH_WINDOWS * usual**2 + float(((gains - gains.mean()) ** 2).sum())) / free
     error = np.sqrt(spread * (1 + 1 / len(gains)) + np.nan_to_num(errors**2).mean() / len(gains))
