@@ -57,6 +57,7 @@ EXCLUDED = {
     **dict.fromkeys(("CDAE", "CML", "LightGCN", "NeuMF", "UBPR", "BidirectionalDistillation", "tune"),
                     "takes logs as BPR does, by the same code"),
     **dict.fromkeys(("Split", "Run"), "holds what others checked"),
+    **dict.fromkeys(("ActivityModel", "backtest"), "takes logs, which checked their data"),
     **dict.fromkeys(("PerUserGamma", "PerUserGaussian"), "takes data as PerUserPlatt does"),
     **dict.fromkeys(("choose_calibrator", "cross_validate", "choose_list_sizes", "compare_policies", "write_report"),
                     "takes objects that checked their data"),
@@ -152,6 +153,8 @@ def _calibrators() -> list[Door]:
     found += _vectors("ListCalibrator.fit", lists, of_groups, options | {"history": HISTORY})
     of_lists = sn.ListCalibrator().fit(SCORES, LABELS, groups=USERS, history=HISTORY).probability
     found += _vectors("ListCalibrator.probability", of_lists, {"scores": SCORES, "groups": USERS, "history": HISTORY})
+    found += _vectors("RetrievalCutoff.fit", lambda **data: sn.RetrievalCutoff().fit(**data).probability(
+        SCORES, groups=USERS), of_groups)  # fmt: skip
     return found + _vectors("PerUserPlatt.probability", per_user.probability, {"scores": SCORES, "users": known})
 
 

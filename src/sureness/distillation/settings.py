@@ -23,14 +23,15 @@ Guides = Literal["current", "best"]
 RankedBy = Literal["guide", "learner"]
 
 _SMALLEST, _GREATEST = 1e-12, 1e30  # of numbers above 0; beyond these, float32 overflows
+_MOST_ITEMS = 1_000_000  # of one direction: memory is taken for all of them
 
 
 def _number(settings: object, name: str, *, least: float = _SMALLEST) -> None:
     object.__setattr__(settings, name, check_number(getattr(settings, name), name, least, _GREATEST))
 
 
-def _whole(settings: object, name: str, least: int) -> None:
-    object.__setattr__(settings, name, check_whole(getattr(settings, name), name, least))
+def _whole(settings: object, name: str, least: int, most: int | None = None) -> None:
+    object.__setattr__(settings, name, check_whole(getattr(settings, name), name, least, most))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +63,8 @@ class Direction:
         _number(self, "position_decay", least=0.0)
         _number(self, "rank_gap_scale")
         _number(self, "temperature")
-        _whole(self, "items", 1)
-        _whole(self, "positives", 0)
+        _whole(self, "items", 1, _MOST_ITEMS)
+        _whole(self, "positives", 0, _MOST_ITEMS)
         if self.labels == "calibrated":
             check_choice(self.calibrator, "calibrator", names("calibrator"))
         if self.position_decay and self.scheme != "top":

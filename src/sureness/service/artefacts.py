@@ -22,7 +22,7 @@ from sureness.saving.objects import split_path
 from sureness.service import messages
 from sureness.service.engine import Engine
 from sureness.service.items import Items
-from sureness.service.promises import Judged, read_promise
+from sureness.service.promises import FoundPromise, read_promise
 from sureness.service.questions import warm
 from sureness.service.worker import noted
 
@@ -57,7 +57,7 @@ class ServedFiles:
         lists = _artefact(self.recommender, recommender.map_, str(recommender.horizon_), meaning_in(recommender))
         pairs = _artefact(self.calibrator or self.recommender, fitted, str(fitted.horizon_), fitted.meaning)
         items = Items() if self.items is None else Items.read(self.items)
-        promise = Judged() if self.backtest is None else read_promise(self.backtest)
+        promise = FoundPromise() if self.backtest is None else read_promise(self.backtest)
         engine = Engine(recommender, fitted, lists, pairs, items, promise)
         with noted():  # a warm-up is nobody's answer
             warm(engine)

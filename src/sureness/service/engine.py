@@ -23,7 +23,7 @@ from sureness.metrics.utility import named_utility
 from sureness.recommender import ConfidentRecommender
 from sureness.service import messages
 from sureness.service.items import Items, column
-from sureness.service.promises import Judged
+from sureness.service.promises import FoundPromise
 from sureness.service.survey import UserSurvey
 from sureness.sources import id_maps
 
@@ -37,7 +37,7 @@ class Engine:
     artefact: messages.Artefact
     map_artefact: messages.Artefact
     items: Items
-    promise: Judged  # as a backtest found it
+    promise: FoundPromise  # as a backtest found it
     survey: UserSurvey = field(init=False)
 
     def __post_init__(self) -> None:

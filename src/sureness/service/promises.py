@@ -21,7 +21,7 @@ _TABLES: dict[str, tuple[By, str]] = {
 _NUMBERS = ("promised", "low", "high")
 
 
-class Judged(NamedTuple):
+class FoundPromise(NamedTuple):
     """What a backtest found."""
 
     tables: Sequence[PromiseTable] = ()
@@ -29,7 +29,7 @@ class Judged(NamedTuple):
     cautions: Sequence[str] = ()
 
 
-def read_promise(path: Path) -> Judged:
+def read_promise(path: Path) -> FoundPromise:
     """What is in a file, at its top or under `promise`; what else is in it does not matter.
 
     Rows have promised and realised hits, and the ratio with its interval. A window may have these for each of several
@@ -50,7 +50,7 @@ def read_promise(path: Path) -> Judged:
             f"{path} must be the JSON of a backtest or of an evaluation, with rows of promised and realised "
             f"hits under any of {', '.join(_TABLES)}, got none of them"
         )
-    return Judged(tables, coming, cautions)
+    return FoundPromise(tables, coming, cautions)
 
 
 def _tables(found: Mapping[str, Any]) -> Iterator[PromiseTable]:
