@@ -18,6 +18,7 @@ from sureness.data.recipes import Dataset
 from sureness.demo import promise_kept, shortened, unsure_users
 from sureness.lists import Lists
 from sureness.report import gather_list_sizes
+from sureness.report.list_sizes import list_headline
 
 HIDDEN = """
 import sys
@@ -129,8 +130,17 @@ def test_a_promise_that_bands_exclude_is_no_success():
     recommender = sn.ConfidentRecommender(sn.svd_source(split.train, n_factors=4)).fit(split.train, split.validation)
     sizes = gather_list_sizes(recommender, test=split.test, n_resamples=2)
     kept = sizes.promise.by_probability
+    ranks = sizes.promise.by_rank.with_columns(low=pl.lit(0.9), high=pl.lit(1.1))
+    sizes = replace(sizes, promise=replace(sizes.promise, by_rank=ranks))
     right = kept.with_columns(low=pl.lit(0.9), high=pl.lit(1.1))
     tilted = right.with_columns(low=pl.when(pl.col("probabilities") == "all").then(0.9).otherwise(1.05))
     for table, holds in ((right, True), (tilted, False)):
         changed = replace(sizes, promise=replace(sizes.promise, by_probability=table))
         assert promise_kept(changed).holds is holds
+    tilted = ranks.with_columns(low=pl.when(pl.col("ranks") == "all").then(0.9).otherwise(1.05))
+    changed = replace(sizes, promise=replace(sizes.promise, by_rank=tilted, by_probability=right))
+    assert not promise_kept(changed).holds
+    n = ranks.height - 1
+    said = f"but {n} of {n} bands of ranks exclude it, and the highest of them promises too little"
+    assert said in promise_kept(changed).text
+    assert said in list_headline(changed).detail

@@ -33,8 +33,7 @@ from sureness.lists.lists import Lists
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.report.contents import Additions
 from sureness.report.formatting import Finding, Headline, chance, count, ratio, spoken_percent
-from sureness.report.list_sizes import ListSizes, gather_list_sizes
-from sureness.report.methods import MOST_BROKEN
+from sureness.report.list_sizes import ListSizes, gather_list_sizes, promise_of
 from sureness.report.page import require_report, write_list_size_report
 from sureness.saving.files import replacing
 from sureness.saving.objects import save
@@ -296,16 +295,15 @@ def promise_kept(sizes: ListSizes) -> Finding | None:
     """Promised and realised hits of the shown items; None if nothing is shown."""
     if sizes.promise is None:
         return None
-    total, *bands = sizes.promise.by_probability.iter_rows(named=True)
-    kept = [row["low"] <= 1 <= row["high"] for row in bands if row["low"] is not None]
+    total, (words, colour) = sizes.promise.total, promise_of(sizes.promise)
     return Finding(
         "Probabilities that keep their promise",
         f"{count(total['promised'])} hits promised, {count(total['realised'])} came",
         f"by the items of all lists, realised over promised {ratio(total)}",
         f"The sum of the probabilities of all shown items, and how many of these items are in the test part. Realised "
-        f"over promised is {ratio(total)}, 95% interval over users in brackets.",
+        f"over promised is {ratio(total)}, 95% interval over users in brackets{words and ': '}{words}.",
         "list-promise",
-        holds=bool(kept) and total["low"] <= 1 <= total["high"] and sum(kept) > (1 - MOST_BROKEN) * len(kept),
+        holds=colour == "good",
     )
 
 

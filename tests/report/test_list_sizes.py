@@ -243,7 +243,7 @@ def test_the_page_says_what_became_of_the_promise(found, recommender, split, tmp
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     total = found.promise.total
     said = f"{total['ratio']:.2f} ({total['low']:.2f} to {total['high']:.2f})"
-    assert page.count(said) == 3  # in the sentence and in both tables
+    assert page.count(said) == 4  # in the headline, the sentence and both tables
     assert "was not cut by time" in page
     by_time = replace(found, promise=replace(found.promise, by_time=True))
     write_list_size_report(tmp_path / "later.html", by_time)

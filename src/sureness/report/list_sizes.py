@@ -19,6 +19,7 @@ from sureness.lists.lists import Lists
 from sureness.lists.policies import Oracle
 from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
+from sureness.numerics.ratios import Ratio
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise
 from sureness.report.cases import UserCase, list_cases
@@ -30,7 +31,8 @@ from sureness.report.figures.lists import (
     prepare_size_by_degree,
 )
 from sureness.report.figures.style import Plan
-from sureness.report.formatting import Headline, Tile, chance, count, error, page_name, verdict
+from sureness.report.formatting import Headline, Tile, Verdict, chance, count, error, page_name, ratio, verdict
+from sureness.report.methods import promise_in_words
 from sureness.tables.frames import Frame, as_frame
 
 MAIN, ORACLE = "PerK", "Oracle"
@@ -230,7 +232,19 @@ def list_headline(found: ListSizes) -> Headline:
         detail += f"; {reference.name} {error(reference.value)} with {reference.mean_size:.1f}"
     if (oracle := found.policy(page_name(ORACLE))) is not None:
         detail += f"; the best size for every user, known only in hindsight, {error(oracle.value)}"
-    return Headline(_verdict(found, main, reference), f"{detail}. Judged on {counted(found.n_judged or 0, 'user')}.")
+    detail += f". Judged on {counted(found.n_judged or 0, 'user')}."
+    if found.promise is not None and (words := promise_of(found.promise)[0]):
+        detail += f" Realised over promised is {ratio(found.promise.total)}: {words}."
+    return Headline(_verdict(found, main, reference), detail)
+
+
+def promise_of(kept: KeptPromise) -> tuple[str, Verdict]:
+    """Whether lists keep their promise, in total and in bands of ranks and of probabilities, and the colour of that."""
+    (total, *ranks), (_, *rising) = (
+        [Ratio(*row) for row in table.select("ratio", "low", "high").iter_rows()]
+        for table in (kept.by_rank, kept.by_probability)
+    )
+    return promise_in_words(total, ranks=ranks, probabilities=rising[::-1])
 
 
 def list_tiles(found: ListSizes) -> tuple[Tile, ...]:

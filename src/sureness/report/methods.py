@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,6 +198,7 @@ class Promise:
     realised: float  # share of the best pairs that came
     base_rate: float  # share of all pairs
     methods: tuple[PromiseRow, ...]  # the first is the main one; simple baselines come last
+    by_rank: tuple[Ratio, ...]  # of the main one, a user's best pair first; empty without users
 
     @property
     def main(self) -> PromiseRow:
@@ -235,7 +236,12 @@ def judge_promise(pairs: ScoredPairs, probabilities: Mapping[str, FloatArray]) -
         ratio = ratio_of_sums(realised, promised)
         return PromiseRow(name, float(promised.sum() / weight[best].sum()), ratio, loss, baseline)
 
+    def at_rank(rank: int, p: FloatArray) -> Ratio:
+        there = ranks == rank
+        return ratio_of_sums((weight * pairs.labels)[there], (weight * p)[there])
+
     simple = simple_baselines(pairs, users, ranks)
+    main = next(iter(probabilities.values()))
     return Promise(
         by_user=ranks is not None,
         n_pairs=int(best.sum()),
@@ -245,6 +251,7 @@ def judge_promise(pairs: ScoredPairs, probabilities: Mapping[str, FloatArray]) -
             *(row(name, p) for name, p in probabilities.items()),
             *(row(name, p, baseline=True) for name, p in simple.items()),
         ),
+        by_rank=() if ranks is None else tuple(at_rank(rank, main) for rank in range(1, int(ranks[best].max()) + 1)),
     )
 
 
@@ -301,28 +308,49 @@ def _verdict(promise: Promise, bands: ProbabilityBands) -> str:
     if found.value is None:
         return "Nothing was promised there, so there is no ratio to judge."
     measured = f"Realised over promised is {ratio(found)}"
-    if found.low is None or found.high is None:
-        return f"{measured}."
-    if found.high < 1:
-        verdict = "too much is promised where lists are made"
-    elif found.low > 1:
-        verdict = "more came than was promised"
-    elif bands.n_broken > MOST_BROKEN * len(bands.names):
-        verdict = (
-            f"the promise is kept there on average, but {bands.n_broken} of {counted(len(bands.names), 'band')} of "
-            "probabilities promised clearly more or less than came"
-        )
-    else:
-        verdict = "the promise is kept as far as the data can tell"
-    return f"{measured}, 95% interval in brackets: {verdict}."
+    words, _ = promise_in_words(found, ranks=promise.by_rank, probabilities=bands.ratios)
+    return f"{measured}, 95% interval in brackets: {words}." if words else f"{measured}."
 
 
-def _colour(promise: Promise, bands: ProbabilityBands) -> Verdict:
-    """Whether the promise is kept in total and in most bands; nothing where it is unknown."""
-    found = promise.main.ratio
-    if found.low is None or found.high is None:
+def promise_in_words(total: Ratio, **bands: Sequence[Ratio]) -> tuple[str, Verdict]:
+    """Whether a promise is kept in total and in most bands, and the colour of that; both empty where it is unknown.
+
+    Parameters
+    ----------
+    total : Ratio
+    **bands : sequence of Ratio
+        By what they are bands of; the band of the first ranks or of the highest probabilities first.
+
+    Examples
+    --------
+    >>> much, little = Ratio(0.8, 0.7, 0.9), Ratio(1.2, 1.1, 1.3)
+    >>> print(promise_in_words(Ratio(1.0, 0.9, 1.1), ranks=[much, much, little])[0])
+    the promise is kept in total, but 3 of 3 bands of ranks exclude it, and the highest of them promises too much
+    """
+    if total.low is None or total.high is None:
+        return "", ""
+    if total.high < 1:
+        return "too much is promised where lists are made", "bad"
+    if total.low > 1:
+        return "more came than was promised", "bad"
+    for name, all_bands in bands.items():
+        ways = [way for band in all_bands if (way := _way(band)) is not None]
+        broken = [way for way in ways if way]
+        if len(broken) > MOST_BROKEN * len(ways):
+            return (
+                f"the promise is kept in total, but {len(broken)} of {counted(len(ways), 'band')} of {name} "
+                f"exclude it, and the highest of them promises {broken[0]}"
+            ), "bad"
+    return "the promise is kept as far as the data can tell", "good"
+
+
+def _way(band: Ratio) -> str | None:
+    """What a band promises, empty where its interval holds the promise; None where it has no interval."""
+    if band.low is None or band.high is None:
+        return None
+    if band.low <= 1 <= band.high:
         return ""
-    return "good" if found.low <= 1 <= found.high and bands.n_broken <= MOST_BROKEN * len(bands.names) else "bad"
+    return "too little" if band.low > 1 else "too much"
 
 
 def _lift(promise: Promise) -> str:
@@ -365,7 +393,7 @@ def tiles(
             "promised → realised",
             values,
             f"{best_pairs(promise).lower()}, {counted(promise.n_pairs, 'pair')}",
-            _colour(promise, bands),
+            promise_in_words(promise.main.ratio, ranks=promise.by_rank, probabilities=bands.ratios)[1],
         ),
     )
 

@@ -14,7 +14,7 @@ from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.metrics.calibration import ReliabilityCurve
 from sureness.metrics.cells import Judged, judge
 from sureness.numerics.grouping import group_codes
-from sureness.numerics.ratios import ratio_of_sums
+from sureness.numerics.ratios import Ratio, ratio_of_sums
 from sureness.report.figures.style import (
     BLUE,
     GREY,
@@ -157,9 +157,15 @@ class ProbabilityBands:
         return self.realised / np.where(self.promised > 0, self.promised, np.nan)
 
     @property
-    def n_broken(self) -> int:
-        """In how many bands the 95% interval excludes what was promised."""
-        return int(np.count_nonzero((self.low > self.promised) | (self.high < self.promised)))
+    def ratios(self) -> tuple[Ratio, ...]:
+        """Realised over promised with its 95% interval, the most likely band first."""
+        rows = zip(self.promised, self.realised, self.low, self.high, strict=True)
+        return tuple(
+            Ratio(None, None, None)
+            if promised <= 0
+            else Ratio(realised / promised, *(None if np.isnan(end) else end / promised for end in ends))
+            for promised, realised, *ends in rows
+        )
 
     @property
     def lift(self) -> FloatArray:
