@@ -7,7 +7,7 @@ import pytest
 
 import sureness as sn
 from sureness.calibration.maps import Segments
-from sureness.data.time_splitting import past_windows
+from sureness.data.time_splitting import past_windows, window_of
 from sureness.errors import ColumnError, DataError, IdError, SettingError
 from sureness.recommender.expecting import Below
 from sureness.recommender.forward import TrainedWindow, there_in, trained_on, trained_windows
@@ -194,3 +194,59 @@ def test_where_users_leave_one_window_promises_too_much_and_several_do_not():
     for of in ("there", "period"):
         total = forward.promise(during, of=of).row(0, named=True)
         assert total["low"] < 1 < total["high"], of
+
+
+def _today_and_forward(leaving, calibrator):
+    """Realised over promised of users seen in the window before and of others, for both ways to fit."""
+    settings = sn.data.VisitSettings(
+        n_users=2_500, n_items=100, n_periods=9, items=6.0, chance=0.4, loyalty=0.8, leaving=leaving
+    )
+    before, during = next(past_windows(sn.data.simulate_visits(settings).log, "30d"))
+    earlier, validation = next(past_windows(before, "30d"))
+    today = sn.ConfidentRecommender(_svd(earlier.compact()), calibrator).fit(earlier, validation)
+    for recommender in (today, sn.ConfidentRecommender.forward(before, _svd, window="30d")):
+        there = there_in(validation, recommender.source.users)
+        groups = recommender.promise(during, by=Segments(np.where(there, "seen", "not seen"), of="users"))
+        yield dict(groups.filter(field="segment").select("group", "ratio").iter_rows())
+
+
+def test_a_level_of_each_user_promises_too_much_to_those_who_were_just_there_and_windows_do_not():
+    """What a user did in one window is not what to expect in the next."""
+    today, forward = _today_and_forward(leaving=0.02, calibrator=sn.calibration.PerUserPlatt())
+    assert today["seen"] < 0.65
+    assert today["seen"] < 0.8 * today["not seen"]
+    assert all(0.85 < ratio < 1.15 for ratio in forward.values()), forward
+
+
+def test_users_of_whom_nothing_came_are_part_of_the_level():
+    """Most who were not there in the last window have left."""
+    today, forward = _today_and_forward(leaving=0.25, calibrator=None)
+    assert today["not seen"] < 0.65
+    assert all(0.75 < ratio < 1.3 for ratio in forward.values()), forward
+
+
+@pytest.mark.filterwarnings("ignore:past windows differ")
+def test_users_who_visit_are_there_whether_or_not_they_take_something():
+    log = returning_log(n_users=900)
+    events = log.every_row()
+    users = np.concatenate([events.user_rows, np.random.default_rng(0).integers(900, size=2_500)])
+    times = np.concatenate([events.times, np.random.default_rng(1).uniform(0, 7 * WINDOW, size=2_500)])
+    visits = sn.Interactions.of(users, np.zeros(len(users)), times=times)
+    last = next(past_windows(log, WINDOW, n=1))
+    start, end = last.during.period
+    came = window_of(visits, start, end).during
+    earlier = window_of(visits, 0, start).during
+    looked = sn.ConfidentRecommender.forward(last.before, _svd, window=WINDOW, visits=earlier)
+    taken = sn.ConfidentRecommender.forward(last.before, _svd, window=WINDOW)
+    n_there = np.count_nonzero(there_in(came, looked.source.users))
+    assert n_there > 1.2 * np.count_nonzero(there_in(last.during, looked.source.users))
+    assert looked.chances_.activity.chance.sum() == pytest.approx(n_there, rel=0.15)
+    assert looked.lists().probabilities.mean() < 0.9 * taken.lists().probabilities.mean()
+    total = looked.promise(last.during, visits=came).row(0, named=True)
+    assert total["low"] < 1.1
+    assert total["high"] > 0.9
+    found = sn.backtest(log, _svd, window=WINDOW, windows=2, learned=2, visits=visits)
+    there = found.windows[-1].trained.there
+    assert np.count_nonzero(there) == pytest.approx(n_there, rel=0.02)
+    with pytest.raises(ColumnError, match="visits must be a log with times"):
+        sn.backtest(log, _svd, window=WINDOW, visits=sn.Interactions.of([1], [2]))

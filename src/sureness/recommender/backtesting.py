@@ -170,6 +170,7 @@ def backtest(
     calibrator: ProbabilityMap | None = None,
     policy: ListSizePolicy | None = None,
     repeats: Repeats = "skip",
+    visits: Interactions | None = None,
     progress: Progress = silent,
 ) -> Backtest:
     """Live through the last windows of a log again: train, calibrate and decide before each one, then compare.
@@ -192,6 +193,8 @@ def backtest(
         How many windows before it each recommender is fitted to; the log must hold them as well.
     calibrator, policy, repeats
         As for `ConfidentRecommender`.
+    visits : Interactions, optional
+        As for `ConfidentRecommender.forward`.
     progress : Progress
 
     Examples
@@ -210,7 +213,8 @@ def backtest(
         raise SettingError(
             f"a backtest needs at least {_FEWEST} windows, got {windows}; one alone does not tell how they differ"
         )
-    every = trained_windows(log, train, window, n=windows + learned, progress=part_of(progress, 0, 2, "training"))
+    shown = part_of(progress, 0, 2, "training")
+    every = trained_windows(log, train, window, n=windows + learned, visits=visits, progress=shown)
     judged: list[JudgedWindow] = []
     for number in range(learned, len(every)):
         now, past = every[number], every[number - learned : number]

@@ -215,6 +215,7 @@ class ConfidentRecommender(Configurable, Savable):
         policy: ListSizePolicy | None = None,
         segments: Segments | Fields | Literal["domain"] | None = None,
         repeats: Repeats = "skip",
+        visits: Interactions | None = None,
         progress: Progress = silent,
     ) -> Self:
         """A recommender for the window that begins at the end of a log, fitted to the last windows of it.
@@ -238,6 +239,8 @@ class ConfidentRecommender(Configurable, Savable):
             How many past ones to learn from.
         calibrator, policy, segments, repeats
             As for the constructor; segments are those of the users or items of the whole log.
+        visits : Interactions, optional
+            Who came, and when, whether or not something was taken: users are then there who visit.
         progress : Progress
 
         Examples
@@ -252,7 +255,7 @@ class ConfidentRecommender(Configurable, Savable):
         >>> recommender.horizon_.sentence
         'taken in the coming period, if the user is there'
         """
-        past = trained_windows(log, train, window, n=windows, progress=progress)
+        past = trained_windows(log, train, window, n=windows, visits=visits, progress=progress)
         progress("training on the whole log", 0, 1)
         source = trained_on(train, log)
         recommender = cls(source, calibrator, policy, segments=segments, repeats=repeats)
@@ -284,7 +287,8 @@ class ConfidentRecommender(Configurable, Savable):
         best, given = self._best(policy)
         trained = log.aligned(*id_maps(source))
         segments = self._segments_of(trained)
-        self.activity_ = ActivityModel().fit_windows([window.past for window in windows])
+        visits = windows[-1].visits
+        self.activity_ = ActivityModel().fit_windows([window.past for window in windows], visits=visits)
         sample = pooled(self._samples(windows, best, given, progress), windows, source)
         counts = self.repeats == "count"
         observed = Observed(source, last_window(windows, source), None if counts else trained, segments, progress)
@@ -292,7 +296,7 @@ class ConfidentRecommender(Configurable, Savable):
         fitted.horizon_ = replace(fitted.horizon_, given="there")
         self.trained_, self.held_out_ = trained, trained.keep(np.empty(0, dtype=np.int64))
         self.seen_ = self.held_out_ if counts else trained
-        now = activity_of(source, log, self.activity_.predict_at(log, windows[-1].end))
+        now = activity_of(source, log, self.activity_.predict_at(log, windows[-1].end, visits=visits))
         assert sample.amount is not None
         below = Below.learned(sample.n_below, sample.amount, sample.weight)
         taken = Taken.of(trained, windows[-1].end, self.activity_.length_) if counts else None
@@ -396,7 +400,7 @@ class ConfidentRecommender(Configurable, Savable):
         self._check_fitted()
         return self._joined(window.hits(self.repeats), self.seen_)
 
-    def retrained(self, source: ScoreSource, log: Interactions) -> Self:
+    def retrained(self, source: ScoreSource, log: Interactions, *, visits: Interactions | None = None) -> Self:
         """The same map and policy on a model that was trained again, tonight; after `forward`.
 
         The scores of the new model are compared with those that the map was fitted on. They may differ a little more
@@ -408,6 +412,8 @@ class ConfidentRecommender(Configurable, Savable):
             The new model.
         log : Interactions
             All that it was trained on, with times; the next window begins where it ends.
+        visits : Interactions, optional
+            Who came, and when, if `forward` was told too.
         """
         self._check_fitted()
         if self.chances_.activity is None:
@@ -426,7 +432,7 @@ class ConfidentRecommender(Configurable, Savable):
         again.source, again.trained_, again.held_out_ = source, trained, trained.keep(np.empty(0, dtype=np.int64))
         again.seen_ = again.held_out_ if counts else trained
         again.end_ = Clock.of(log.every_row().times).end
-        now = activity_of(source, log, self.activity_.predict_at(log, again.end_))
+        now = activity_of(source, log, self.activity_.predict_at(log, again.end_, visits=visits))
         taken = Taken.of(trained, again.end_, self.activity_.length_) if counts else None
         before = self.chances_
         if before.mapped.segments is not None:
@@ -664,7 +670,12 @@ class ConfidentRecommender(Configurable, Savable):
         return compare_policies(entries, lists, chosen, reference=reference)
 
     def promise(
-        self, test: Interactions, *, by: By | Fields | Segments = "rank", of: Promised | None = None
+        self,
+        test: Interactions,
+        *,
+        by: By | Fields | Segments = "rank",
+        of: Promised | None = None,
+        visits: Interactions | None = None,
     ) -> pl.DataFrame:
         """Realised over promised hits of the shown items, in total and by rank; see `sureness.lists.promise`.
 
@@ -680,6 +691,8 @@ class ConfidentRecommender(Configurable, Savable):
             Of a recommender made with `forward`: "there", the default, compares `probability` with the hits of users
             who took at least one item in the test, known to the recommender or not; "period" compares
             `probability_in_period` with the hits of all users.
+        visits : Interactions, optional
+            Who came in the period of the test, if `forward` was told of visits: these users were there.
         """
         self._check_fitted()
         if isinstance(by, Fields | Segments):
@@ -691,7 +704,7 @@ class ConfidentRecommender(Configurable, Savable):
             )
         lists = self.lists(labels=test)
         if self.chances_.activity is not None:
-            lists = given(lists, of or "there", there_in(test, id_maps(self.source)[0]))
+            lists = given(lists, of or "there", there_in(test if visits is None else visits, id_maps(self.source)[0]))
         elif of == "there":
             raise SettingError(
                 "the chance of being there is not known of this recommender; make it with forward, or leave of out"

@@ -22,9 +22,9 @@ from sureness.calibration.lists import FEW_POSITIVES
 from sureness.calibration.maps import Observed
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.data.time_splitting import PastWindow, past_windows
+from sureness.data.time_splitting import PastWindow, past_windows, window_of
 from sureness.data.times import Length, Time
-from sureness.errors import DataError, EmptyError, IdError
+from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.lists.lists import Lists
 from sureness.metrics.coming import coming_ratio
 from sureness.metrics.intervals import Interval
@@ -61,7 +61,8 @@ class TrainedWindow:
     source: ScoreSource
     before: Interactions  # with the rows and columns of the source
     during: Interactions  # the same
-    there: BoolArray  # (n_users,) which users took at least one item in the window, known to the source or not
+    there: BoolArray  # (n_users,) who visited, or took at least one item in the window, known to the source or not
+    visits: Interactions | None = None  # who came, and when, where that is known
     drawn: dict[tuple[int, int, int, Repeats], ListSample] = field(
         default_factory=dict
     )  # samples, so that each is drawn once
@@ -69,12 +70,14 @@ class TrainedWindow:
     __repr__ = fields_repr
 
     @classmethod
-    def of(cls, past: PastWindow, train: Train) -> TrainedWindow:
+    def of(cls, past: PastWindow, train: Train, visits: Interactions | None = None) -> TrainedWindow:
         """Train a recommender on what came before a window."""
         source = trained_on(train, past.before)
         users, items = id_maps(source)
         before, during = (part.aligned(users, items) for part in past)
-        return cls(past, source, before, during, there_in(past.during, users))
+        assert past.during.period is not None
+        came = past.during if visits is None else window_of(visits, *past.during.period).during
+        return cls(past, source, before, during, there_in(came, users), visits)
 
     @property
     def start(self) -> float:
@@ -115,7 +118,9 @@ class TrainedWindow:
 
     def activity(self, model: ActivityModel) -> Activity:
         """What was to be expected of the users of the source when the window began."""
-        return activity_of(self.source, self.past.before, model.predict_at(self.past.before, self.start))
+        return activity_of(
+            self.source, self.past.before, model.predict_at(self.past.before, self.start, visits=self.visits)
+        )
 
     def known(self, sample: ListSample, model: ActivityModel, repeats: Repeats) -> ListSample:
         """A sample with what a map for lists is told of users and candidates, as it was known then."""
@@ -128,13 +133,25 @@ class TrainedWindow:
 
 
 def trained_windows(
-    log: Interactions, train: Train, window: Length, *, n: int, until: Time | None = None, progress: Progress = silent
+    log: Interactions,
+    train: Train,
+    window: Length,
+    *,
+    n: int,
+    until: Time | None = None,
+    visits: Interactions | None = None,
+    progress: Progress = silent,
 ) -> list[TrainedWindow]:
-    """The last windows of a log, the oldest first, each with a recommender trained on what came before it."""
+    """The last windows of a log, the oldest first, each with a recommender trained on what came before it.
+
+    With a log of visits, which has the same kind of times, whoever visits is there, whether or not something is taken.
+    """
+    if visits is not None and (visits.times is None or not len(visits)):
+        raise ColumnError("visits must be a log with times, got one without; read a time column")
     found = []
     for number, past in enumerate(past_windows(log, window, n=n, until=until)):
         progress("training before past windows", number, n)
-        found.append(TrainedWindow.of(past, train))
+        found.append(TrainedWindow.of(past, train, visits))
     return found
 
 
