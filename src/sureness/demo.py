@@ -151,7 +151,7 @@ def run_demo(
 _SPLIT = (
     "The log is split 60/20/20 by user at random: the recommender was trained on the first part, probabilities and "
     "list sizes were fitted on the second, and the third judges. Forward in time users and items change too, and "
-    "promises hold less well: split your own log by time before you rely on them."
+    "promises hold less well: before you rely on them, run `sureness backtest` on your own log with times."
 )
 
 
