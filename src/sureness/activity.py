@@ -131,8 +131,8 @@ class ActivityModel(Configurable, Savable):
         )
         if not there.any():
             raise DataError(
-                f"an activity model needs users who return, got none in {counted(len(windows), 'window')} of "
-                f"{self.window}; take longer windows"
+                f"an activity model needs users who return, got none in {counted(len(windows), 'past window')}; take "
+                "longer ones"
             )
         self.knots_ = [knots_between(trait, trait[there], _RAMPS) for trait in traits.T]
         columns = self._columns(traits)

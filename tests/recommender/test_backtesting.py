@@ -34,6 +34,7 @@ def test_each_window_has_its_promises_and_what_came(found):
     assert np.diff(table["start"].to_numpy()) == pytest.approx([WINDOW, WINDOW])
 
 
+@pytest.mark.filterwarnings("ignore:.* of the rows of the past windows repeat")
 def test_a_window_agrees_with_a_recommender_made_at_its_start(found):
     log = returning_log(again=0.3)
     last = found.windows[-1]

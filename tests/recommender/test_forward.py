@@ -125,6 +125,22 @@ def test_bad_windows_are_refused(last):
         sn.ConfidentRecommender.forward(sn.Interactions.of([1, 2], [1, 2], times=[5, 5]), _svd, window=1)
 
 
+def test_users_who_come_only_in_the_future_are_refused_with_one_sentence(recommender):
+    once = sn.Interactions.of(np.arange(600), np.arange(600) % 30, times=np.linspace(0, 7 * WINDOW, 600))
+    refused = [
+        (DataError, "users who return, got none in 3 past windows", lambda: sn.ConfidentRecommender.forward(
+            once, _svd, window=WINDOW)),
+        (DataError, "users who return, got none in 2 past windows", lambda: sn.backtest(
+            once, _svd, window=WINDOW, windows=2, learned=2)),
+        (IdError, "none of its 40 pairs has a user and an item that the source knows", lambda: recommender.promise(
+            sn.Interactions.of(np.arange(40) + 10_000, [1] * 40, times=np.linspace(60, 69, 40)))),
+    ]  # fmt: skip
+    for error, sentence, call in refused:
+        with pytest.raises(error, match=sentence) as found:
+            call()
+        assert "\n" not in str(found.value)
+
+
 def test_weights_of_users_count_as_often_as_they_say():
     n_below, amount, weight = np.array([0, 3, 1, 5]), np.array([1, 2, 3, 4]), np.array([1, 2, 1, 3])
     weighted = Below.learned(n_below, amount, weight.astype(float))

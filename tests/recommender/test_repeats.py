@@ -45,7 +45,8 @@ def test_new_and_repeated_items_are_judged_apart(last, recommender):
     table = recommender.promise(last.during, by="repeats")
     assert table["items"].to_list() == ["all", "new", "repeated"]
     assert table["shown"][0] == table["shown"][1:].sum()
-    skipping = sn.ConfidentRecommender.forward(last.before, _svd, window=WINDOW)
+    with pytest.warns(UserWarning, match='of the past windows repeat earlier pairs; .*repeats="count"'):
+        skipping = sn.ConfidentRecommender.forward(last.before, _svd, window=WINDOW)
     with pytest.raises(DataError, match="needs the repeated of the lists"):
         skipping.promise(last.during, by="repeats")
 

@@ -51,6 +51,7 @@ from sureness.recommender.forward import (
     coming_of,
     given,
     last_window,
+    note_repeats,
     pooled,
     score_grid,
     there_in,
@@ -247,8 +248,8 @@ class ConfidentRecommender(Configurable, Savable):
         --------
         >>> from sureness.sources.svd import svd_source
         >>> rng = np.random.default_rng(0)
-        >>> user, item, day = rng.integers(100, size=4_000), rng.integers(60, size=4_000), rng.integers(120, size=4_000)
-        >>> log = Interactions.of(user, item, times=np.datetime64("2024-01-01") + day)
+        >>> pair, day = rng.permutation(6_000)[:4_000], rng.integers(120, size=4_000)
+        >>> log = Interactions.of(pair // 60, pair % 60, times=np.datetime64("2024-01-01") + day)
         >>> recommender = ConfidentRecommender.forward(log, svd_source, window="15d")
         >>> recommender.recommend([3]).columns[3:6]
         ['score', 'probability', 'probability_in_period']
@@ -260,7 +261,7 @@ class ConfidentRecommender(Configurable, Savable):
         source = trained_on(train, log)
         recommender = cls(source, calibrator, policy, segments=segments, repeats=repeats)
         recommender.fit_windows(log, past, progress=progress)
-        for caution in recommender.cautions_:
+        for caution in (*recommender.cautions_, *(note_repeats(past) if repeats == "skip" else ())):
             warn(caution)
         return recommender
 

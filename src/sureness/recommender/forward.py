@@ -20,9 +20,10 @@ from sureness.activity import Activity, ActivityModel
 from sureness.calibration.list_sample import ListSample, drawn_lists, joined_lists
 from sureness.calibration.lists import FEW_POSITIVES
 from sureness.calibration.maps import Observed
+from sureness.data.cleaning import MANY_REPEATS, OF_REPEATS
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.data.time_splitting import PastWindow, past_windows, window_of
+from sureness.data.time_splitting import PastWindow, past_windows, repeats_of, window_of
 from sureness.data.times import Length, Time
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.lists.lists import Lists
@@ -317,6 +318,14 @@ def cautions_of(
             "the next one"
         )
     return tuple(found)
+
+
+def note_repeats(windows: Sequence[TrainedWindow]) -> tuple[str, ...]:
+    """A sentence where many rows of past windows repeat earlier pairs, which "skip" leaves out."""
+    repeated = np.concatenate([repeats_of(window.past.during, window.past.before) for window in windows])
+    if not len(repeated) or repeated.mean() <= MANY_REPEATS:
+        return ()
+    return (f"{repeated.mean():.0%} of the rows of the past windows repeat earlier pairs; {OF_REPEATS}",)
 
 
 def amount_of(activity: Activity, repeats: Repeats) -> FloatArray:
