@@ -149,7 +149,7 @@ def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> d
     if is_own(method):
         pair = [_beginning(bench, role, seed, **about) for role in ROLES]
         return dict(load_own(method)(*pair, split_of(bench, **about), seed))
-    settings = method_settings(method, seed=seed, **about["schedule"], **spread_over(method, changes))
+    settings = method_settings(method, seed=seed, **(about["schedule"] | spread_over(method, changes)))
     pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
     both = sn.BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
     both.fit(*_learned_from(bench, **about))
