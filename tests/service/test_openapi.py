@@ -68,6 +68,7 @@ def test_schemathesis_finds_nothing(server, tmp_path):
     words = [
         program("schemathesis"), "--config-file", str(settings), "run", f"{server.address}/openapi.json", "--checks",
         "all", "--max-examples", str(N_CASES), "--generation-database", "none", "--request-timeout", "60",
+        "--max-response-time", "60",
         "--no-color",
     ]  # fmt: skip
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=1_800)
