@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 from tools import results
 
-from benchmarks import shape_tables
+from benchmarks import forward_tables, shape_tables
 from sureness import _registry
 from sureness.cli import main
 
@@ -156,7 +156,8 @@ def test_the_page_on_how_it_is_built_names_files_that_exist():
 def test_tables_of_measured_pages_are_current():
     for page, text in results.pages().items():
         assert page.read_text(encoding="utf-8") == text, "results changed: run `python tools/results.py`"
-    assert shape_tables.PAGE.read_text(encoding="utf-8") == shape_tables.page()
+    for tables in (shape_tables, forward_tables):
+        assert tables.PAGE.read_text(encoding="utf-8") == tables.page()
 
 
 def test_the_readme_names_both_set_up_commands():
