@@ -24,7 +24,7 @@ from benchmarks.forward_tables import BANDS, RESULTS, write_page
 from sureness.data import Interactions
 from sureness.metrics import coming_ratio
 from sureness.models import BPR
-from sureness.numerics.ratios import ratio_of_sums
+from sureness.numerics import ratio_of_sums
 from sureness.recommender import JudgedWindow, backtest
 from sureness.sources import ScoreSource, from_implicit
 

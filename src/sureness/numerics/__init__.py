@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "poisson": ["fit_poisson"],
         "poisson_binomial": ["Gains", "expected_gains", "log_odds_shifts", "poisson_binomial_pmf", "power_sums"],
         "ranking": ["NOTHING", "draw_absent", "draw_by_ranks", "exact_ranks", "members", "ranks_of", "top_k"],
-        "ratios": ["holm"],
+        "ratios": ["holm", "ratio_of_sums"],
         "small_logistic": ["fit_small_logistics"],
         "threads": ["at_most_threads"],
     },

@@ -41,6 +41,7 @@ from sureness.numerics.ranking import members as members
 from sureness.numerics.ranking import ranks_of as ranks_of
 from sureness.numerics.ranking import top_k as top_k
 from sureness.numerics.ratios import holm as holm
+from sureness.numerics.ratios import ratio_of_sums as ratio_of_sums
 from sureness.numerics.small_logistic import fit_small_logistics as fit_small_logistics
 from sureness.numerics.threads import at_most_threads as at_most_threads
 
@@ -84,6 +85,7 @@ __all__ = [
     "power_sums",
     "ranks_of",
     "ranks_within",
+    "ratio_of_sums",
     "require_both_classes",
     "same_length",
     "sigmoid",
