@@ -205,6 +205,11 @@ def test_windows_of_calendar_months():
     assert len(next(past_windows(log, "1q")).during) == 91
 
 
+def test_a_window_of_some_microseconds_is_refused_with_its_unit():
+    with pytest.raises(SettingError, match="30 is 30 microseconds.*30d"):
+        past_windows(daily(), 30)
+
+
 @pytest.mark.parametrize("window", ["30d", 0.3, timedelta(days=30), np.timedelta64(30, "D"), 30 * DAY])
 def test_one_window_in_every_form(window):
     ((before, during),) = past_windows(daily(), window)

@@ -120,6 +120,13 @@ def test_a_share_outside_its_range_is_refused(value):
         checks.check_share(value, "clip")
 
 
+@pytest.mark.parametrize("value", ["0.5", None])
+def test_a_share_or_rate_that_is_no_number_is_refused(value):
+    for check in (checks.check_share, checks.check_rate):
+        with pytest.raises(SettingError, match="kept"):
+            check(value, "kept")
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0, math.nan])
 def test_a_rate_outside_its_range_is_refused(value):
     with pytest.raises(SettingError, match="base_rate"):

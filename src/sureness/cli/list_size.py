@@ -95,7 +95,7 @@ def _show(result: CutResult) -> None:
         ("items in a list", f"{sizes['mean']:.1f} on average, {sizes['smallest']:.0f} to {sizes['largest']:.0f}"),
         ("items in all lists", result.n_rows),
         *([] if result.left_out is None else [("rows left out, seen before", result.left_out)]),
-        ("expected hits", _hits(result)),
+        ("expected hits, if all are there" if _given(result) else "expected hits", _hits(result)),
         *([] if result.expected_utility is None else [(f"expected {result.utility}", result.expected_utility)]),
         ("users we are unsure about", result.unsure),
         ("users without a list", result.without_list),
@@ -119,6 +119,11 @@ def _show(result: CutResult) -> None:
     }
     say(f"wrote {result.output}{how[result.in_batches]}")
     say(*(f"wrote {path}" for path in (result.saved, result.report) if path is not None))
+
+
+def _given(result: CutResult) -> bool:
+    """Whether the probabilities are those of users who are there."""
+    return result.meaning is not None and result.meaning.endswith("if the user is there")
 
 
 def _hits(result: CutResult) -> str:

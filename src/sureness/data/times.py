@@ -139,6 +139,10 @@ class Clock(NamedTuple):
             length = float(np.timedelta64(window, "us") / np.timedelta64(1, "us")) / size
         elif isinstance(window, Real) and not isinstance(window, bool):
             length = float(window) * (self.end - self.first if 0 < window < 1 else 1)
+        if self.unit == "microseconds" and 0 < length < _LENGTHS["s"]:
+            raise SettingError(
+                f"window={brief(window)} is {length:g} microseconds, as the log has dates; write its unit, as in 30d"
+            )
         if not 0 < length < np.inf:
             raise SettingError(
                 "window must be text such as 30d, 2w, 12h or 1mo, a number in the unit of the log's times, or a share "

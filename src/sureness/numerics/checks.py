@@ -203,15 +203,15 @@ def check_flag(value: object, name: str) -> bool:
 
 def check_share(value: float, name: str) -> float:
     """A number in (0, 1], not so small that weights of pairs divided by it overflow when they are summed."""
-    if not _SMALLEST_SHARE <= value <= 1:
-        raise SettingError(f"{name} must lie in (0, 1] and be at least {_SMALLEST_SHARE:g}, got {value}")
+    if not isinstance(value, Real) or not _SMALLEST_SHARE <= value <= 1:
+        raise SettingError(f"{name} must lie in (0, 1] and be at least {_SMALLEST_SHARE:g}, got {brief(value)}")
     return float(value)
 
 
 def check_rate(value: float, name: str) -> float:
     """A number strictly between 0 and 1."""
-    if not 0 < value < 1:
-        raise SettingError(f"{name} must lie strictly between 0 and 1, got {value}")
+    if not isinstance(value, Real) or not 0 < value < 1:
+        raise SettingError(f"{name} must lie strictly between 0 and 1, got {brief(value)}")
     return float(value)
 
 
