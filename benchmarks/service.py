@@ -302,7 +302,7 @@ def at_rate(server: Server, rate: int, seconds: float, folder: Path) -> Load:
     clients = max(1, rate // 10)
     words = [
         "h2load", "--h1", "-i", uris, f"-n{int(rate * seconds)}", f"-c{clients}", "--rps", str(rate / clients),
-        "-r1", f"--rate-period={1_000 / rate:.6g}ms", f"--log-file={log}",
+        "-r1", f"--rate-period={max(1, round(1_000 / rate))}ms", f"--log-file={log}",
     ]  # fmt: skip
     subprocess.run([str(each) for each in words], capture_output=True, check=True)
     when, status, took = np.loadtxt(log, dtype=np.int64, unpack=True)
